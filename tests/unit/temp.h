@@ -1,5 +1,5 @@
 /**
- * A directory for one test, and what stands in it at the end.
+ * A temporary directory for one test, and its content at the end.
  */
 #ifndef TESTS_UNIT_TEMP_H
 #define TESTS_UNIT_TEMP_H
@@ -24,7 +24,7 @@ static inline void temp_make(struct temp *t)
 		abort();
 }
 
-/** Path of a file in it; valid until the next call. */
+/** Return the path of a file in it; valid until the next call. */
 static inline const char *temp_path(struct temp *t, const char *name)
 {
 	snprintf(t->path, sizeof(t->path), "%s/%s", t->dir, name);
@@ -40,7 +40,7 @@ static inline int temp_remove_entry(const char *path, const struct stat *st,
 	return remove(path);
 }
 
-/** With all that is in it. */
+/** Remove the directory with its content. */
 static inline void temp_remove(struct temp *t)
 {
 	if (nftw(t->dir, temp_remove_entry, 8, FTW_DEPTH | FTW_PHYS))

@@ -112,7 +112,7 @@ static void test_take_refused(void **state)
 	assert_int_equal(artifacts_open(&a, temp.dir, "lease", &space), 0);
 	assert_int_equal(artifacts_take(a, "missing"), -ENOENT);
 	assert_int_equal(artifacts_take(a, "../x"), -EINVAL);
-	/* half of the limit is the statistics' */
+	/* half of the limit is reserved for the statistics */
 	write_part("large", 1001);
 	assert_int_equal(artifacts_take(a, "large"), -EDQUOT);
 	assert_false(is_there("large") || is_there("large.part"));
@@ -120,7 +120,7 @@ static void test_take_refused(void **state)
 	assert_int_equal(artifacts_take(a, "fits"), 0);
 	write_part("one", 1);
 	assert_int_equal(artifacts_take(a, "one"), -EDQUOT);
-	/* neither a link out of the folder nor a device is read */
+	/* a link out of the folder is not followed, a device is not read */
 	snprintf(path, sizeof(path), "%s/lease/link.part", temp.dir);
 	assert_int_equal(symlink("/etc/passwd", path), 0);
 	assert_int_equal(artifacts_take(a, "link"), -ELOOP);

@@ -1,5 +1,7 @@
-/* The table of names (base) and the codecs (media/audio) agree, and every
- * codec has values for its score. */
+/*
+ * The table of codec names (base) and the codecs (media/audio) agree. Every
+ * codec has E-model values.
+ */
 #include "base/codec_names.h"
 #include "media/analysis/emodel_values.h"
 #include "media/audio/codec.h"

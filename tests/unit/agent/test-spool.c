@@ -55,7 +55,7 @@ static int append(struct spool *s, enum record_kind kind, const char *text)
 	return spool_append(s, kind, text, strlen(text));
 }
 
-/* Five records of different length; the text of each tells its number. */
+/* Five records of different length. The text of each contains its number. */
 static void fill(struct spool *s, unsigned count)
 {
 	char text[300];
@@ -151,7 +151,7 @@ static void write_file(const char *path, const char *data, size_t len)
 	close(fd);
 }
 
-/* Make a lease's directory with one segment of the given bytes. */
+/* Create a lease's directory with one segment of the given bytes. */
 static void plant(const char *lease, const char *data, size_t len)
 {
 	char path[128];
@@ -208,7 +208,7 @@ static void test_spool_cut_at_every_byte(void **state)
 		assert_int_equal(spool_open(&s, temp.dir, "torn", &space), 0);
 		assert_int_equal(spool_last_seq(s), whole);
 		expect_filled(s, 1, whole);
-		/* and it goes on where it was cut */
+		/* appending continues where the segment was cut */
 		assert_int_equal(append(s, RECORD_STATS, "[\"new\"]"), 0);
 		spool_free(s);
 		assert_int_equal(spool_open(&s, temp.dir, "torn", &space), 0);
@@ -235,7 +235,10 @@ static void test_spool_every_bit_flipped(void **state)
 
 		while (whole < 5 && at >= ends[whole])
 			whole++;
-		/* at lies in record `whole` (0: meta): all before it hold */
+		/*
+		 * byte `at` is in record `whole` (0: meta): all records before
+		 * it hold
+		 */
 		data[at] = (char)(data[at] ^ (1 << (bit % 8)));
 		plant("flip", data, len);
 		assert_int_equal(spool_open(&s, temp.dir, "flip", &space), 0);
@@ -266,7 +269,10 @@ static void test_spool_damage_while_open(void **state)
 	spool_remove(s);
 }
 
-/* A peer that floods us fills no disk: the job ends, its outcome is kept. */
+/*
+ * A peer that floods us cannot fill the disk: the job ends and its outcome is
+ * kept.
+ */
 static void test_spool_full_keeps_the_outcome(void **state)
 {
 	struct spool_space space = {.limit = 2000};
@@ -284,7 +290,7 @@ static void test_spool_full_keeps_the_outcome(void **state)
 	assert_in_range(space.used, 4 * 2000 - 200, 4 * 2000 + 4);
 	assert_int_equal(spool_append_finish(s, "{\"f\":1}"), 0);
 	assert_string_equal(spool_finish(s), "{\"f\":1}");
-	/* the same when it is found again */
+	/* the same after the spool is opened again */
 	spool_free(s);
 	assert_int_equal(space.used, 0);
 	assert_int_equal(spool_open(&s, temp.dir, "full", &space), 0);
@@ -311,7 +317,8 @@ static void test_spool_overflow_drops_statistics_only(void **state)
 	assert_int_equal(append(s, RECORD_STATS, text), 0);
 	assert_int_equal(append(s, RECORD_STATS, text), -EDQUOT);
 	assert_int_equal(append(other, RECORD_STATS, text), -EDQUOT);
-	assert_int_equal(spool_last_seq(s), 2); /* no number was used up */
+	assert_int_equal(spool_last_seq(s), 2); /* the refused record used no
+						 * number */
 	assert_int_equal(append(s, RECORD_EVENTS, text), 0);
 	assert_int_equal(append(s, RECORD_SIP, text), 0);
 	assert_int_equal(spool_append_finish(s, text), 0);

@@ -19,7 +19,7 @@ static void near(double got, double want, double tolerance)
 		fail_msg("got %.12g, expected %.12g", got, want);
 }
 
-/* Values of numpy.percentile and statistics.pstdev. */
+/* Expected values are from numpy.percentile and statistics.pstdev. */
 static void test_samples_exact(void **state)
 {
 	double x[] = {4, 1, 3, 2};
@@ -75,7 +75,7 @@ static void test_moments_merge_exactly(void **state)
 		moments_add(&part[random_below(&seed, 2)], x);
 	}
 	moments_merge(&part[0], &part[1]);
-	moments_merge(&part[0], &part[2]); /* an empty one */
+	moments_merge(&part[0], &part[2]); /* an empty part */
 	assert_int_equal(part[0].n, 1000);
 	near(part[0].mean, all.mean, 1e-9);
 	near(moments_stddev(&part[0]), moments_stddev(&all), 1e-9);
@@ -93,7 +93,7 @@ static void test_histogram_error_bound(void **state)
 	(void)state;
 	memset(&h, 0, sizeof(h));
 	for (size_t i = 0; i < 5000; i++) {
-		/* 0.1 us to 10 s, evenly in decades */
+		/* 0.1 us to 10 s, uniform on a logarithmic scale */
 		x[i] = pow(10, 8 * random_unit(&seed) - 4);
 		histogram_add(&h, x[i]);
 	}
@@ -116,7 +116,7 @@ static void test_histogram_edges(void **state)
 	assert_int_equal(d.n, 0);
 	histogram_add(&h, 5.0);
 	distribution_of_histogram(&d, &h);
-	near(d.median, 5.0, 0); /* one value is exact */
+	near(d.median, 5.0, 0); /* a single value is exact */
 	near(d.p95, 5.0, 0);
 	histogram_add(&h, 1e12); /* beyond the range: still counted */
 	histogram_add(&h, 0.0);
@@ -128,7 +128,7 @@ static void test_histogram_edges(void **state)
 
 #define PARTS 5
 
-/* As the controller merges: by the buckets that an agent sends. */
+/* Merge as the controller does: from the buckets that an agent sends. */
 static void merge(struct sketch *into, const struct sketch *from)
 {
 	assert_int_equal(sketch_add_bucket(into, 0, 0, (uint32_t)from->zeros),
@@ -187,7 +187,7 @@ static void assert_same_counts(const struct histogram *a,
 	near(moments_stddev(&a->moments), moments_stddev(&b->moments), 1e-9);
 }
 
-/* One by one or in blocks: the same. */
+/* Samples added one by one and in blocks give the same histogram. */
 static void test_histogram_of_blocks(void **state)
 {
 	static struct histogram blocks, all;
@@ -267,7 +267,7 @@ static void test_sketch_round_trip_of_buckets(void **state)
 	near(sketch_quantile(&from, 0.0), -20.5, 0.205);
 }
 
-/* Equal ones, sorted ones and small steps among them. */
+/* Many equal samples, sorted samples, small steps between them. */
 static void test_median_of_any_order(void **state)
 {
 	static double x[3000];
@@ -289,7 +289,7 @@ static void test_median_of_any_order(void **state)
 		}
 		samples_sort(sorted, n);
 		near(samples_median(x, n), percentile(sorted, n, 0.5), 0);
-		samples_sort(x, n); /* none is lost */
+		samples_sort(x, n); /* no sample is lost */
 		assert_memory_equal(x, sorted, n * sizeof(*x));
 	}
 }

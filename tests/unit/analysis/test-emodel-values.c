@@ -64,7 +64,7 @@ static void test_format_parameters_name_the_mode(void **state)
 	assert_values("G729", 8000, "annexb=no", "G.729A+VAD", "-");
 	assert_values("G7221", 16000, "bitrate=24000", "G.722.1-24", "-");
 	assert_values("EVS", 16000, "br=9.6-24.4; bw=swb", "EVS-SWB-24.4", "-");
-	/* what is no parameter, or an empty one */
+	/* text that is not a parameter, or an empty one */
 	assert_values("AMR-WB", 16000, "xmode-set=2", "-", "-");
 	assert_values("AMR-WB", 16000, "mode-set=", "-", "-");
 	assert_values("AMR-WB", 16000, ";; =;mode-set", "-", "-");
@@ -79,7 +79,7 @@ static void test_declared_where_the_standard_has_none(void **state)
 	emodel_values_of(&v, "G722", 8000, NULL);
 	assert_ptr_equal(emodel_values_pick(&v, 0, &reason), v.standard);
 	assert_ptr_equal(emodel_values_pick(&v, 0.1, &reason), v.declared);
-	/* the same Ie: the first lost packet makes no step */
+	/* the same Ie: no step at the first lost packet */
 	assert_true(v.standard->ie == v.declared->ie);
 	emodel_values_of(&v, "G726-24", 8000, NULL);
 	assert_null(emodel_values_pick(&v, 0.1, &reason));
@@ -111,19 +111,21 @@ static void test_users_declare(void **state)
 	assert_int_equal(v.declared->provenance, EMODEL_DECLARED);
 	assert_string_equal(v.declared->source, "measured in May");
 	assert_string_equal(v.declared->name, "opus");
-	/* a row of the standard stays the standard's */
+	/* a codec of the standard keeps the standard's values */
 	emodel_values_of(&v, "PCMU", 8000, NULL);
 	emodel_declarations_apply(&d, "PCMU", &v);
 	assert_string_equal(emodel_values_pick(&v, 1, &reason)->name,
 			    "G.711-noPLC");
 	assert_int_equal(v.standard->provenance, EMODEL_STANDARD);
-	/* without Bpl: no score with loss, and no other values instead */
+	/*
+	 * without Bpl: no score under loss, and no other values in their place
+	 */
 	emodel_values_of(&v, "speex", 8000, NULL);
 	emodel_declarations_apply(&d, "speex", &v);
 	assert_non_null(emodel_values_pick(&v, 0, &reason));
 	assert_null(emodel_values_pick(&v, 1, &reason));
 	assert_string_equal(reason, "no Bpl declared: loss not computable");
-	/* a later one replaces the earlier, others are as they were */
+	/* a later declaration replaces an earlier one of the same codec only */
 	assert_int_equal(emodel_declare(&d, "OPUS=1", &reason), 0);
 	assert_int_equal(d.count, 3);
 	emodel_values_of(&v, "G729", 8000, NULL);
@@ -179,7 +181,10 @@ static void test_declarations_refused(void **state)
 	}
 }
 
-/* Live: a second and the whole stream of a codec that no standard knows. */
+/*
+ * A live second and a whole stream of a codec that no standard knows are marked
+ * as declared.
+ */
 static void test_live_score_is_marked(void **state)
 {
 	static struct rtp_stream s;

@@ -18,7 +18,7 @@ static void near(double got, double want, double tolerance)
 		fail_msg("got %.9g, expected %.9g", got, want);
 }
 
-/* G.107 Annex B: values printed in the Recommendation's table B.1 */
+/* G.107 Annex B: values of the Recommendation's table B.1. */
 static void test_mos_of_r(void **state)
 {
 	(void)state;
@@ -145,7 +145,7 @@ static void test_second_looks_back_eight(void **state)
 	near(r, 93.206208 - 95 * 1.25 / 26.35, 1e-5);
 	assert_true(rtp_score_second(&s, true, 50, 0, &r, &mos));
 	near(r, 93.206208, 1e-5);
-	/* nothing heard: no figure; the loss shows afterwards */
+	/* nothing received: no score; the loss is reported afterwards */
 	assert_false(rtp_score_second(&s, false, 0, 0, &r, &mos));
 	assert_true(rtp_score_second(&s, true, 100, 50, &r, &mos));
 	assert_int_equal(s.mos.moments.n, 10);

@@ -1,6 +1,8 @@
-/* What every packet goes through, with everything that observes it: no
- * allocation, lock or system call; nor for the second that is closed and the
- * report that is made of it. */
+/*
+ * The path of every packet, with all observers attached, makes no allocation,
+ * takes no lock and makes no system call. The same holds for closing a second
+ * and for building its report.
+ */
 #include "base/ring.h"
 #include "base/sanitizer.h"
 #include "media/analysis/quality.h"
@@ -24,7 +26,7 @@
 
 #define S INT64_C(1000000000)
 
-static unsigned long calls; /* of the allocator and of locks */
+static unsigned long calls; /* calls of the allocator and of locks */
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t n, size_t bytes);
@@ -73,7 +75,9 @@ static struct rtp_quality quality;
 static struct rtp_sender sender;
 static uint64_t seed = 1;
 
-/* What an RTCP packet of ours says, and the peer's about our stream. */
+/*
+ * The content of one of our RTCP packets, and of the peer's about our stream.
+ */
 static void report(int64_t mono_ns)
 {
 	struct rtcp_stat_summary summary;
@@ -169,7 +173,10 @@ static void test_packets_neither_allocate_nor_lock(void **state)
 	ring_free(ring);
 }
 
-/* Strict mode: the kernel kills at any call but read, write and exit. */
+/*
+ * Strict seccomp mode: the kernel kills the process at any system call except
+ * read, write and exit.
+ */
 static int child_status(struct ring *ring, bool calls_kernel)
 {
 	int status = -1;
@@ -194,13 +201,13 @@ static void test_packets_make_no_system_call(void **state)
 
 	(void)state;
 #ifdef SANITIZED_THREAD
-	skip(); /* its runtime makes calls of its own */
+	skip(); /* the sanitizer's runtime makes system calls */
 #endif
 	assert_int_equal(ring_new(&ring, sizeof(struct packet_record), 4), 0);
 	status = child_status(ring, true);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
 		ring_free(ring);
-		skip(); /* a system without seccomp */
+		skip(); /* the system has no seccomp */
 	}
 	assert_true(WIFSIGNALED(status)); /* the filter works */
 	status = child_status(ring, false);

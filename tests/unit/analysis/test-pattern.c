@@ -15,9 +15,11 @@
 
 #define N 600
 
-/* Bursts and gaps by the definition, on the whole map: a bad packet belongs
- * to a burst if another bad one is near enough, where "near enough" is fewer
- * than Gmin good ones between them. */
+/*
+ * Bursts and gaps by the definition, on the whole map: a bad packet belongs to
+ * a burst if another bad packet is near, with fewer than Gmin good packets
+ * between the two.
+ */
 static void by_definition(const bool *good, struct burst_gap *ret)
 {
 	memset(ret, 0, sizeof(*ret));
@@ -67,8 +69,10 @@ static void test_burst_gap_equals_definition(void **state)
 
 		pattern_init(&p);
 		for (size_t i = 0; i < N; i++) {
-			/* the ends must be received to be known; a discard is
-			 * received and bad */
+			/*
+			 * the first and the last packet must be received to be
+			 * known; a discarded packet is received and bad
+			 */
 			good[i] = random_below(&seed, often + 1) != 0;
 			loss_runs_add(&runs, !good[i]);
 			if (good[i] || i == 0 || i == N - 1 ||
@@ -130,8 +134,10 @@ static void compare_patterns(const struct loss_pattern *a,
 	assert_memory_equal(&a->burst_gap, &b->burst_gap, sizeof(a->burst_gap));
 }
 
-/* A gap taken at once is the same as one number after another: a pattern that
- * settles late sees as one by one what another takes at once. */
+/*
+ * A gap that is added at once gives the same result as its numbers added one by
+ * one.
+ */
 static void test_long_gaps_at_once(void **state)
 {
 	static struct loss_pattern late;
@@ -191,8 +197,10 @@ static void test_runs_in_the_histogram(void **state)
 	assert_int_equal(lost + 4999, p.runs.lost);
 }
 
-/* More long runs than any table of fixed size would hold, of many lengths in
- * no order: every one is counted, in order of length. */
+/*
+ * More long runs than any table of fixed size would hold, of many lengths in no
+ * order: every one is counted, sorted by length.
+ */
 static void test_every_long_run_is_counted(void **state)
 {
 	static struct loss_pattern p;
@@ -223,7 +231,10 @@ static void test_every_long_run_is_counted(void **state)
 	assert_int_equal(lost, p.runs.lost);
 }
 
-/* What there is no memory for is said, and disturbs no other count. */
+/*
+ * A run for which there is no memory is reported as left out, and no other
+ * count changes.
+ */
 static void test_long_run_without_room_is_left_out(void **state)
 {
 	static struct run_histogram h;
@@ -277,7 +288,8 @@ static void test_fixed_buffer(void **state)
 	assert_int_equal(jb_fixed_update(&j, -140.001), JB_EARLY);
 	for (int i = 0; i < JB_FIXED_REANCHOR; i++)
 		jb_fixed_update(&j, 500);
-	assert_int_equal(j.resyncs, 1); /* the early one was the first of 50 */
+	assert_int_equal(j.resyncs, 1); /* the early packet was the first of
+					 * 50 */
 	assert_int_equal(j.late, JB_FIXED_REANCHOR);
 	assert_int_equal(jb_fixed_update(&j, 560), JB_PLAYED);
 }
@@ -311,7 +323,7 @@ static double fast_transit(int i, uint64_t *seed)
 	return i > 2000 && i < 2020 ? transit + 400 : transit;
 }
 
-/* 100 and 1000 s, of which captures keep 512 windows and live streams 64 */
+/* 100 and 1000 s: captures keep 512 windows, live streams 64 */
 static void test_skew_of_a_fast_sender(void **state)
 {
 	static const size_t windows[] = {SKEW_WINDOWS_CAPTURE,
@@ -337,7 +349,10 @@ static void test_skew_of_a_fast_sender(void **state)
 	assert_false(skew_ppm(&s, scratch, &ppm)); /* 4 s */
 }
 
-/* The longest stretch with one reference counts, wherever it stands. */
+/*
+ * The longest epoch (one constant timestamp reference) counts, wherever in the
+ * stream it is.
+ */
 static void test_skew_of_the_longest_epoch(void **state)
 {
 	static const int lengths[] = {500, 3000, 400, 1000};
@@ -361,7 +376,10 @@ static void test_skew_of_the_longest_epoch(void **state)
 	}
 }
 
-/* Ten seconds of media in no time: no clock runs so fast. */
+/*
+ * Ten seconds of media arrive at the same instant: no clock runs that fast, so
+ * no skew is reported.
+ */
 static void test_skew_of_packets_at_once(void **state)
 {
 	struct skew s;
@@ -374,7 +392,7 @@ static void test_skew_of_packets_at_once(void **state)
 	assert_false(skew_ppm(&s, scratch, &ppm));
 }
 
-/* A packet every five seconds: windows of two are as many as of one. */
+/* A packet every five seconds: every window of two seconds has at most one. */
 static void test_skew_of_points_far_apart(void **state)
 {
 	static struct skew_point few[2 * SKEW_WINDOWS_LIVE + 1];
@@ -382,7 +400,8 @@ static void test_skew_of_points_far_apart(void **state)
 	double ppm = 0;
 
 	(void)state;
-	few[2 * SKEW_WINDOWS_LIVE].media_ms = 7; /* not to be written to */
+	few[2 * SKEW_WINDOWS_LIVE].media_ms = 7; /* the entry after the last:
+						  * must not be written */
 	for (int epoch = 0; epoch < 2; epoch++) {
 		skew_init(&s, few, SKEW_WINDOWS_LIVE);
 		for (int i = 0; i < 2000; i++)

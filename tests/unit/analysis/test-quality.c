@@ -48,7 +48,7 @@ static struct packet_record packet(int64_t i, int64_t delay_ms)
 	};
 }
 
-/* Packet i of a stream, so much later than it should be. */
+/* Packet i of a stream, delayed by delay_ms. */
 static void take(int64_t i, int64_t delay_ms)
 {
 	struct packet_record r = packet(i, delay_ms);
@@ -74,7 +74,10 @@ static struct stream_total total(void)
 	return t;
 }
 
-/* 60 ms after the first packet's delay is in time, 61 ms is not. */
+/*
+ * A packet 60 ms later than the first packet's delay is in time; 61 ms is too
+ * late.
+ */
 static void test_late_packets_are_discarded(void **state)
 {
 	struct stream_second n;
@@ -97,8 +100,10 @@ static void test_late_packets_are_discarded(void **state)
 	near(total().fixed.delay_ms, 60, 0);
 }
 
-/* 3 lost of 5, then 1 lost alone: one burst, and its second is the one in
- * which 16 good packets had followed. */
+/*
+ * 3 of 5 packets lost, then 1 alone: one burst. It counts in the second in
+ * which the 16th good packet after it arrived.
+ */
 static void test_burst_is_known_when_it_is_over(void **state)
 {
 	struct stream_second n;
@@ -127,7 +132,7 @@ static void test_burst_is_known_when_it_is_over(void **state)
 	near(t.fixed.gap_duration_ms, 295 * 20 / 2.0, 1e-9);
 }
 
-/* What the end leaves open belongs to the last second. */
+/* A burst still open at the end counts in the last second. */
 static void test_burst_at_the_end(void **state)
 {
 	(void)state;
@@ -142,8 +147,10 @@ static void test_burst_at_the_end(void **state)
 	assert_int_equal(total().fixed.burst_lost, 2);
 }
 
-/* 3 is behind 5, 8 and 9 behind 10 and 11: three are reordered, two arrivals
- * are out of order. */
+/*
+ * 3 arrives after 5; 8 and 9 arrive after 10 and 11: three packets are
+ * reordered, two arrivals are out of order.
+ */
 static void test_out_of_order_counts_arrivals(void **state)
 {
 	static const int order[] = {0, 1, 2,  4,  5, 3, 3,
@@ -160,7 +167,10 @@ static void test_out_of_order_counts_arrivals(void **state)
 	assert_int_equal(total().out_of_order, 2);
 }
 
-/* An outage is a gap; a pause of the sender (its clock ran on) is none. */
+/*
+ * An outage is a gap. A pause of the sender, during which its clock advanced,
+ * is not.
+ */
 static void test_gap_is_the_longest_interruption(void **state)
 {
 	struct packet_record r;
@@ -211,8 +221,10 @@ static void observe_both_run(const struct rtp_run *run, void *arg)
 static const struct rtp_observer both = {.packet = observe_both,
 					 .run = observe_both_run};
 
-/* Whatever happens: the same as the analysis of captures, which waits for a
- * thousand packets, and the seconds sum to the stream. */
+/*
+ * For any traffic the figures equal those of the capture analysis, which waits
+ * for a thousand packets, and the seconds sum to the stream.
+ */
 static void test_equals_detail_and_sums(void **state)
 {
 	static struct stream_detail detail;
@@ -268,8 +280,10 @@ static void test_equals_detail_and_sums(void **state)
 	}
 }
 
-/* The blocks of a stream sum to its loss and copies, also when what was lost
- * in one comes in the next. */
+/*
+ * The XR blocks of a stream sum to its loss and duplicates, also when a packet
+ * lost in one block arrives in the next.
+ */
 static void test_summaries_sum_to_the_stream(void **state)
 {
 	struct rtcp_stat_summary b;
@@ -294,20 +308,23 @@ static void test_summaries_sum_to_the_stream(void **state)
 	assert_int_equal(b.max_jitter_ticks, 64);
 	assert_int_equal(b.mean_jitter_ticks, 43);
 	assert_int_equal(b.dev_jitter_ticks, 30);
-	assert_false(rtp_quality_summary(&quality, &b)); /* nothing new */
+	assert_false(rtp_quality_summary(&quality, &b)); /* nothing new to
+							  * report */
 	take(3, 60);
 	take(6, 0);
 	assert_true(rtp_quality_summary(&quality, &b));
 	assert_int_equal(b.begin_seq, 65505);
 	assert_int_equal(b.end_seq, 65507);
-	assert_int_equal(b.lost, 0); /* 5 lost, 3 found: owed nothing */
+	assert_int_equal(b.lost, 0); /* 5 lost, 3 found late: the difference
+				      * is carried to the next block */
 	take(5, 60);
 	take(7, 0);
 	assert_true(rtp_quality_summary(&quality, &b));
 	assert_int_equal(b.lost, 0);
 	take(10, 0);
 	assert_true(rtp_quality_summary(&quality, &b));
-	assert_int_equal(b.lost, 1); /* 8 and 9, less the one found before */
+	assert_int_equal(b.lost, 1); /* 8 and 9 are lost, minus the one found
+				      * before */
 }
 
 static void test_voip_metrics(void **state)
@@ -332,7 +349,7 @@ static void test_voip_metrics(void **state)
 	assert_int_equal(v.signal_dbm0, 127);
 	assert_true(v.burst_density > 0 && v.r_factor < 90 && v.mos_lq < 44);
 	assert_true(v.mos_cq <= v.mos_lq);
-	/* it was a look only: the stream goes on */
+	/* the score was read only: the stream continues */
 	take(400, 0);
 	rtp_stream_end_run(&stream);
 	assert_int_equal(quality.fixed_pattern.packets, 401 - 100);
@@ -340,7 +357,7 @@ static void test_voip_metrics(void **state)
 	assert_int_equal(quality.fixed_pattern.packets, 401);
 }
 
-/* G.711 on the wideband scale is near 3.7, as G.113 has it; G.722 above. */
+/* G.711 on the wideband scale is near 3.7, as G.113 says; G.722 is above it. */
 static void test_wideband_scale(void **state)
 {
 	struct stream_second n;
@@ -368,8 +385,10 @@ static void test_wideband_scale(void **state)
 	assert_string_equal(total().score_scale, "wb");
 }
 
-/* A sender whose clock runs 300 ppm fast, with a lost packet and a late one
- * now and then; five windows are needed. */
+/*
+ * The sender's clock runs 300 ppm fast, with an occasional lost and late
+ * packet. The estimate needs five windows.
+ */
 static void test_skew_of_the_sender(void **state)
 {
 	(void)state;
@@ -387,8 +406,10 @@ static void test_skew_of_the_sender(void **state)
 	near(total().skew_ppm, (1 / (1 - 300e-6) - 1) * 1e6, 1e-3);
 }
 
-/* Two days of a sender whose clock is 50 ppm slow: its transit grows by 8.6 s,
- * and no packet is later than the one before. */
+/*
+ * Two days of a sender whose clock is 50 ppm slow: its transit time grows by
+ * 8.6 s, and no packet is later than the one before.
+ */
 static void test_adaptive_buffer_follows_the_clocks(void **state)
 {
 	const int64_t packets = INT64_C(48) * 3600 * 50;
@@ -400,13 +421,15 @@ static void test_adaptive_buffer_follows_the_clocks(void **state)
 		jb_adaptive_update(&j, (double)i * 20 * 50e-6, 20);
 	assert_int_equal(j.played, packets);
 	assert_int_equal(j.late, 0);
-	/* the least of the last minute or two is up to 6 ms below */
+	/* the minimum of the last one or two minutes is up to 6 ms below */
 	assert_true(jb_adaptive_delay_ms(&j) >= 20);
 	assert_true(jb_adaptive_delay_ms(&j) < 30);
 }
 
-/* A route that is 300 ms longer from here on: the buffer is behind for a
- * while, not for ever. */
+/*
+ * The route becomes 300 ms longer for good: the buffer discards for a while,
+ * then adapts.
+ */
 static void test_adaptive_buffer_follows_the_route(void **state)
 {
 	struct jb_adaptive j;

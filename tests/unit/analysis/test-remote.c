@@ -33,7 +33,7 @@ static void test_what_is_unavailable_is_absent(void **state)
 		     n.voip.has_rtt || n.voip.has_delay || n.voip.has_buffer);
 	assert_float_equal(n.voip.loss_pct, 99.609375, 1e-9);
 	n = (struct stream_second){0};
-	remote_close_second(&r, &n); /* none came in this second */
+	remote_close_second(&r, &n); /* no report came in this second */
 	assert_false(n.voip.known);
 	/* reserved and impossible values */
 	v.r_factor = 101;
@@ -78,7 +78,7 @@ static void test_summaries_add_up(void **state)
 	assert_float_equal(t.summary.jitter_max_ms, 10, 1e-9);
 }
 
-/* A peer may claim anything. */
+/* A peer may report any value: impossible ones are counted. */
 static void test_impossible_blocks_are_counted(void **state)
 {
 	struct rtcp_stat_summary s = {.has_loss = true, .lost = 101};
@@ -90,12 +90,13 @@ static void test_impossible_blocks_are_counted(void **state)
 	assert_false(r.sum.known);
 	s.lost = 60;
 	remote_summary_take(&r, &s, 8000, 100);
-	remote_summary_take(&r, &s, 8000, 100); /* together more than sent */
+	remote_summary_take(&r, &s, 8000, 100); /* the sum exceeds what was
+						 * sent */
 	assert_int_equal(r.invalid, 2);
 	assert_int_equal(r.sum.lost, 60);
 	s.lost = 0;
 	s.has_jitter = true;
-	s.min_jitter_ticks = 5; /* above mean and maximum */
+	s.min_jitter_ticks = 5; /* above the mean and the maximum */
 	remote_summary_take(&r, &s, 8000, 100);
 	assert_int_equal(r.invalid, 3);
 	remote_summary_take(&r, &s, 0, 100); /* no clock: no jitter */
@@ -115,10 +116,10 @@ static void test_dlrr_is_a_round_trip(void **state)
 	assert_float_equal(ms, 1000.0 * 0x666 / 65536, 1e-5);
 	assert_false(rtp_sender_dlrr(&sender, &d, 0x17000, &ms));
 	assert_int_equal(sender.negative_rtt, 1);
-	d.lrr = 0; /* the peer has no RRTR of ours */
+	d.lrr = 0; /* LRR 0: the peer has received no RRTR of ours */
 	assert_false(rtp_sender_dlrr(&sender, &d, 0x18666, &ms));
 	assert_int_equal(sender.negative_rtt, 1);
-	d.lrr = 1; /* an hour ago: never sent */
+	d.lrr = 1; /* an hour ago: we never sent that RRTR */
 	d.dlrr = 0;
 	assert_false(rtp_sender_dlrr(&sender, &d, 3600u << 16, &ms));
 	d.ssrc = 8;

@@ -1,5 +1,8 @@
-/* Two producers with a ring each, one analyser: every record is accounted for.
- * Usage: test-ring-stress [RECORDS]; run it under ThreadSanitizer. */
+/*
+ * Two producers with a ring each and one analyser: every record is accounted
+ * for.
+ * Usage: test-ring-stress [RECORDS]; run it under ThreadSanitizer.
+ */
 #include "base/ring.h"
 #include "base/str.h"
 #include "media/analysis/stream.h"
@@ -18,11 +21,12 @@
 #define RING_RECORDS 1024
 #define PRODUCERS    2
 
-static uint64_t records = 2000000; /* of both */
+static uint64_t records = 2000000; /* of both producers together */
 
 struct producer {
 	struct ring *ring;
-	bool in_place; /* records are filled and read where they lie */
+	bool in_place; /* records are written and read in the ring itself,
+		        * not copied */
 	uint64_t pushed;
 	uint64_t refused;
 	_Atomic bool done;
@@ -60,7 +64,8 @@ static void *produce(void *arg)
 			continue;
 		}
 		p->refused++;
-		sched_yield(); /* else nearly all would be refused */
+		sched_yield(); /* without it nearly all records would be
+			        * refused */
 	}
 	/* release: publishes the last record and the counts */
 	atomic_store_explicit(&p->done, true, memory_order_release);
@@ -111,7 +116,7 @@ static void account(const struct producer *p, struct consumer *c)
 	struct rtp_counters counters;
 	uint64_t produced = records / PRODUCERS;
 
-	/* what was refused after the last one taken leaves no gap */
+	/* records refused after the last one taken leave no visible gap */
 	c->gaps += produced - c->next;
 	rtp_stream_counters(&c->stream, &counters);
 	print_message(

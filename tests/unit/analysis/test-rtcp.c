@@ -12,12 +12,12 @@
 
 #include "media/analysis/rtcp_tap.h"
 
-/* SR with one block (cumulative lost -2), SDES, BYE of two. */
+/* SR with one report block (cumulative loss -2), SDES, BYE of two sources. */
 static const uint8_t compound[] = {
 	0x81, 200,  0,    12,   0,    0,    0,    1, /* header, sender 1 */
 	0x83, 0xaa, 0x7e, 0x80, 0x40, 0,    0,    0, /* NTP 1970 + 0.25 s */
 	0,    0,    0,    160,  0,    0,    0,    2, 0, 0,   0x01, 0x40, 0,
-	0,    0,    9,    64,   0xff, 0xff, 0xfe, 0, 1, 0,   7, /* about 9 */
+	0,    0,    9,    64,   0xff, 0xff, 0xfe, 0, 1, 0,   7, /* SSRC 9 */
 	0,    0,    0,    44,   0,    1,    0,    0, 0, 0,   0x80, 0,    0x81,
 	202,  0,    2,    0,    0,    0,    1,    1, 1, 'x', 0,    0x82, 203,
 	0,    2,    0,    0,    0,    1,    0,    0, 0, 5,
@@ -56,8 +56,10 @@ static void test_compound_items_in_order(void **state)
 	assert_false(rtcp_reader_next(&r, &i));
 }
 
-/* Whatever is cut or changed: never a read outside (ASan), never an endless
- * loop; an exact copy on the heap makes the edges visible. */
+/*
+ * No truncated or changed packet causes a read outside the packet (ASan) or an
+ * endless loop. An exact copy on the heap lets ASan see both ends.
+ */
 static void test_compound_cut_anywhere(void **state)
 {
 	(void)state;
@@ -88,7 +90,8 @@ static void test_frame_refused(void **state)
 	(void)state;
 	assert_int_equal(rtcp_reader_init(&r, d, 0), -EBADMSG);
 	assert_int_equal(rtcp_reader_init(&r, d, 8), 0);
-	assert_false(rtcp_reader_next(&r, &i)); /* an empty RR says nothing */
+	assert_false(rtcp_reader_next(&r, &i)); /* an RR without blocks
+						 * reports nothing */
 	d[0] = 0x40;
 	assert_int_equal(rtcp_reader_init(&r, d, 8), -EBADMSG);
 	d[0] = 0xa0; /* padding of 1: not a multiple of 4 */
@@ -103,7 +106,10 @@ static void test_frame_refused(void **state)
 	assert_false(rtcp_reader_next(&r, &i));
 }
 
-/* XR: an unknown block, RRTR, DLRR of two, a summary, VoIP metrics too short. */
+/*
+ * XR: an unknown block, RRTR, DLRR of two, a statistics summary, VoIP metrics
+ * that are too short.
+ */
 static void test_xr_blocks(void **state)
 {
 	static const uint8_t d[] = {

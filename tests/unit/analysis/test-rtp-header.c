@@ -85,14 +85,16 @@ static void test_header_extension_and_csrc(void **state)
 	(void)state;
 	d[16] = 0xbe;
 	d[17] = 0xde;
-	d[19] = 1; /* one word */
+	d[19] = 1; /* an extension of one word */
 	assert_int_equal(rtp_header_parse(&h, d, 32, 32), 0);
 	assert_int_equal(h.csrc_count, 1);
 	assert_true(h.has_extension);
 	assert_int_equal(h.extension_profile, 0xbede);
 	assert_int_equal(h.header_bytes, 24);
 	assert_int_equal(h.payload_bytes, 8);
-	/* the extension's length must be there even if the rest was cut */
+	/*
+	 * the extension's length field must be there even if the rest was cut
+	 */
 	assert_int_equal(rtp_header_parse(&h, d, 18, 32), -EBADMSG);
 	assert_int_equal(rtp_header_parse(&h, d, 20, 32), 0);
 	assert_int_equal(h.payload_bytes, 8);
@@ -114,7 +116,7 @@ static void test_header_padding(void **state)
 	assert_int_equal(rtp_header_parse(&h, d, 16, 16), 0);
 	assert_int_equal(h.payload_bytes, 0);
 	assert_int_equal(h.padding_bytes, 4);
-	/* a cut capture cannot tell */
+	/* in a truncated capture the padding cannot be read */
 	assert_int_equal(rtp_header_parse(&h, d, 12, 16), 0);
 	assert_int_equal(h.payload_bytes, 4);
 }

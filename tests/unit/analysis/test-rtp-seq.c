@@ -14,7 +14,7 @@
 #define CLOCK_HZ 8000
 #define PERIOD   160
 
-/* Packet i of a stream: 20 ms apart on both axes. */
+/* Packet i of a stream: 20 ms apart in arrival time and RTP timestamp. */
 static struct packet_record packet(uint16_t first, int64_t i)
 {
 	return (struct packet_record){
@@ -49,8 +49,10 @@ static void assert_invariants(const struct rtp_seq *q)
 	assert_true(runs.longest <= runs.lost);
 }
 
-/* Losses, a reordering and a duplicate give the same wherever the number
- * wraps. */
+/*
+ * Loss, reordering and a duplicate give the same figures wherever the sequence
+ * number wraps.
+ */
 static void test_wrap_at_every_offset(void **state)
 {
 	static const int order[] = {0, 1, 2, 4, 3, 7, 8, 8, 9, 14, 15, 13, 16};
@@ -82,7 +84,7 @@ static void test_wrap_at_every_offset(void **state)
 	}
 }
 
-/* Any order within the late window loses the same packets. */
+/* Any order within the late window gives the same loss. */
 static void test_permutation_within_window_same_loss(void **state)
 {
 	uint64_t seed = 4711;
@@ -133,7 +135,7 @@ static void test_permutation_within_window_same_loss(void **state)
 	}
 }
 
-/* Anything at all may arrive: the account must add up after every packet. */
+/* For any input the counters must add up after every packet. */
 static void test_invariants_of_garbage(void **state)
 {
 	uint64_t seed = 42;
@@ -208,7 +210,9 @@ static void test_stray_then_restart(void **state)
 	r = packet(20000, 10);
 	assert_int_equal(feed(&q, r), RTP_PENDING);
 	assert_int_equal(feed(&q, packet(0, 10)), RTP_IN_ORDER);
-	/* pending survives good packets; another jump makes it a stray */
+	/*
+	 * a pending jump survives good packets; a second jump makes it a stray
+	 */
 	r.seq = 40000;
 	r.rtp_ts = 12345678;
 	assert_int_equal(feed(&q, r), RTP_PENDING);
@@ -223,7 +227,10 @@ static void test_stray_then_restart(void **state)
 	assert_invariants(&q);
 }
 
-/* 100 s without packets: what A.1 forgets is loss here. */
+/*
+ * 100 s without packets: RFC 3550 A.1 would resynchronise, here it counts as
+ * loss.
+ */
 static void test_outage_is_loss(void **state)
 {
 	struct rtp_seq q;
@@ -265,7 +272,7 @@ static void test_late_by_timestamp(void **state)
 	r.mono_ns += 12000000000;
 	assert_int_equal(feed(&q, r), RTP_VERY_LATE);
 	r = packet(0, 101);
-	r.rtp_ts += 40 * CLOCK_HZ; /* another stream's timestamp */
+	r.rtp_ts += 40 * CLOCK_HZ; /* the timestamp of another stream */
 	assert_int_equal(feed(&q, r), RTP_PENDING);
 	assert_invariants(&q);
 }
@@ -297,10 +304,10 @@ static void test_strict_fraction(void **state)
 			rtp_strict_update(&s, i);
 	}
 	assert_int_equal(rtp_strict_fraction(&s), 2 * 256 / 10);
-	assert_int_equal(rtp_strict_fraction(&s), 0); /* nothing expected */
+	assert_int_equal(rtp_strict_fraction(&s), 0); /* nothing was expected */
 	rtp_strict_update(&s, 9);
 	rtp_strict_update(&s, 10);
-	assert_int_equal(rtp_strict_fraction(&s), 0); /* lost < 0 */
+	assert_int_equal(rtp_strict_fraction(&s), 0); /* the loss is negative */
 	assert_int_equal(rtp_strict_lost(&s), 1);
 }
 

@@ -1,5 +1,7 @@
-/* Packets of a run are taken into account together: that must be what they
- * are one by one, in every figure and for every observer. */
+/*
+ * The packets of a run are analysed together. Every figure, and every observer,
+ * must be the same as when they are analysed one by one.
+ */
 #include "media/analysis/detail.h"
 #include "media/analysis/quality.h"
 #include "tests/unit/analysis/random.h"
@@ -17,12 +19,12 @@
 #define MS INT64_C(1000000)
 #define S  (1000 * MS)
 
-/* A stream with everything that may observe one. */
+/* A stream with every kind of observer. */
 struct side {
 	struct rtp_stream stream;
 	struct rtp_quality quality;
 	struct stream_detail detail;
-	uint64_t in_runs; /* packets of runs of two and more */
+	uint64_t in_runs; /* packets in runs of two or more */
 };
 
 static struct rtp_payload_map map;
@@ -81,7 +83,9 @@ static void same_moments(const struct moments *a, const struct moments *b)
 	near(a->min, b->min);
 	near(a->max, b->max);
 	near(a->mean, b->mean);
-	/* squares of a stall are large: the rest is lost beside them */
+	/*
+	 * the squares of a stall are large: smaller terms are lost in rounding
+	 */
 	assert_true(fabs(a->m2 - b->m2) <= 1e-9 * fmax(1.0, a->m2));
 }
 
@@ -151,7 +155,7 @@ static void same_pattern(const struct loss_pattern *a,
 	assert_int_equal(a->bad_to_good, b->bad_to_good);
 	assert_memory_equal(&a->burst_gap, &b->burst_gap, sizeof(a->burst_gap));
 	assert_memory_equal(a->good, b->good, sizeof(a->good));
-	if (a->histogram) /* long runs: no room in either */
+	if (a->histogram) /* long runs: neither side has room for them */
 		assert_memory_equal(a->histogram, b->histogram,
 				    sizeof(*a->histogram));
 }
@@ -241,7 +245,7 @@ static void same(void)
 	same_detail(&runs.detail, &singly.detail);
 }
 
-/* What is said of a second, and in a report, is what ends a run. */
+/* Closing a second, and making a report, ends a run. */
 static void same_second(int64_t end_ns)
 {
 	struct side *const sides[] = {&runs, &singly};
@@ -275,27 +279,29 @@ static void same_second(int64_t end_ns)
 	same();
 }
 
-/* Beside what traffic_next() does: timestamps that repeat, jump or change
- * their step, stalls, and times in which the network delays. */
+/*
+ * In addition to traffic_next(): timestamps that repeat, jump or change their
+ * step, stalls, and periods of network delay.
+ */
 static void mutate(struct packet_record *at, struct packet_record *r,
 		   uint64_t *seed, uint32_t *phase)
 {
 	uint32_t dice = random_below(seed, 4096);
 
 	if (dice < 32)
-		r->rtp_ts = at->rtp_ts - 160; /* the same again */
+		r->rtp_ts = at->rtp_ts - 160; /* the same timestamp again */
 	else if (dice < 36)
-		at->rtp_ts += 100000; /* from here on */
+		at->rtp_ts += 100000; /* a timestamp jump that stays */
 	else if (dice < 40)
 		at->mono_ns += 400 * S; /* a stall */
 	else if (dice < 44)
 		at->mono_ns -=
-			at->mono_ns > S ? S / 2 : 0; /* a clock set back */
+			at->mono_ns > S ? S / 2 : 0; /* the clock is set back */
 	else if (dice < 60)
 		*phase = random_below(seed, 4);
-	if (*phase == 1) /* late for the buffers, now and then */
+	if (*phase == 1) /* sometimes late for the buffers */
 		r->mono_ns += random_below(seed, 120) * MS;
-	if (*phase == 2) /* late for the fixed one until it starts anew */
+	if (*phase == 2) /* late for the fixed buffer until it restarts */
 		r->mono_ns += 90 * MS;
 	if (*phase == 3) { /* 40 ms a packet */
 		at->rtp_ts += 160;
@@ -336,7 +342,7 @@ static void test_runs_are_packets_one_by_one(void **state)
 	assert_true(runs.quality.fixed_pattern.burst_gap.bursts > 100);
 }
 
-/* Nothing but packets in time: every run is as long as it may be. */
+/* All packets are in time: every run has its maximum length. */
 static void test_long_runs_of_a_plain_stream(void **state)
 {
 	(void)state;

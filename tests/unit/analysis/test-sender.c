@@ -1,5 +1,7 @@
-/* What the peer's reports say about a sent stream: how far they reach, and the
- * loss where duplicates are in play (RFC 3550 6.4.1, RFC 3611 4.6). */
+/*
+ * The peer's reports about a sent stream: how far they reach, and the loss when
+ * there are duplicates (RFC 3550 6.4.1, RFC 3611 4.6).
+ */
 #include "media/analysis/stream.h"
 
 #include <setjmp.h>
@@ -39,7 +41,7 @@ static void send_packets(int count)
 	}
 }
 
-/* A report block up to the n-th packet. */
+/* A report block that reaches to the n-th packet. */
 static void report(uint32_t ssrc, uint32_t n, int32_t lost)
 {
 	struct rtcp_report b = {
@@ -49,7 +51,7 @@ static void report(uint32_t ssrc, uint32_t n, int32_t lost)
 	rtp_sender_report(&sender, ssrc, &b, 0, &ms);
 }
 
-/* A statistics summary of packets from the begin-th to the end-th, excluded. */
+/* A statistics summary of packets [begin, end). */
 static void summary(uint32_t ssrc, uint32_t begin, uint32_t end, uint32_t lost,
 		    uint32_t duplicates)
 {
@@ -88,7 +90,7 @@ static void test_last_report_reaches_a_number(void **state)
 	assert_int_equal(t.reported_ext_seq, FIRST + 906);
 	assert_int_equal(t.unreported, 93);
 	assert_int_equal(t.expected, 907);
-	/* the one that came with the peer's BYE */
+	/* the report that came with the peer's BYE */
 	report(PEER, 1000, 49);
 	t = total();
 	assert_int_equal(t.unreported, 0);
@@ -97,7 +99,10 @@ static void test_last_report_reaches_a_number(void **state)
 	assert_int_equal(t.lost_by, STREAM_LOST_RR);
 }
 
-/* Another device takes the call over, with cycles of its own. */
+/*
+ * The call moves to another device, whose extended sequence numbers have their
+ * own cycle count.
+ */
 static void test_reach_is_that_of_who_reported_last(void **state)
 {
 	struct stream_total t;
@@ -121,7 +126,7 @@ static void test_long_silence_of_reports(void **state)
 	assert_int_equal(total().unreported, 200000);
 }
 
-/* 10 lost, 57 twice: the blocks say 47 more than expected. */
+/* 10 packets lost, 57 duplicated: the cumulative loss of the blocks is -47. */
 static void test_duplicates_make_the_loss_negative(void **state)
 {
 	struct stream_total t;
@@ -142,7 +147,7 @@ static void test_summary_tells_loss_and_duplicates(void **state)
 
 	(void)state;
 	send_packets(100);
-	/* the first two never came: the peer knows nothing of them */
+	/* the peer never received the first two and does not count them */
 	report(PEER, 100, 4 - 20);
 	summary(PEER, 3, 101, 4, 20);
 	rtp_sender_close_second(&sender, S, &n);
@@ -159,7 +164,9 @@ static void test_summary_tells_loss_and_duplicates(void **state)
 	assert_true(t.has_duplicates);
 	assert_int_equal(t.duplicates, 57);
 	assert_int_equal(t.lost_by, STREAM_LOST_XR);
-	/* a block without a summary: its part is a report's */
+	/*
+	 * a block without a summary: its interval is known from the report only
+	 */
 	send_packets(50);
 	report(PEER, 300, 12 - 58);
 	t = total();
@@ -169,8 +176,10 @@ static void test_summary_tells_loss_and_duplicates(void **state)
 	assert_int_equal(n.lost, 7);
 }
 
-/* A compound packet was lost: the next block is about more than its summary,
- * and stays; from then on they agree again. */
+/*
+ * A compound packet was lost: the next block covers more than its summary and
+ * is kept apart. The following ones match again.
+ */
 static void test_summary_after_a_lost_one(void **state)
 {
 	(void)state;
@@ -188,7 +197,7 @@ static void test_summary_after_a_lost_one(void **state)
 	assert_int_equal(total().lost, -1 + 4);
 }
 
-/* XR was agreed on later than RTCP. */
+/* XR was negotiated later than RTCP started. */
 static void test_summaries_begin_later(void **state)
 {
 	(void)state;
@@ -208,17 +217,21 @@ static void test_summary_that_cannot_be(void **state)
 {
 	(void)state;
 	send_packets(200);
-	summary(PEER, 1, 101, 5, 0); /* nobody reported yet */
+	summary(PEER, 1, 101, 5, 0); /* this source has sent no report yet */
 	report(PEER, 100, 3);
-	summary(PEER, 1, 90, 5, 0);    /* of other numbers */
-	summary(PEER, 90, 101, 12, 0); /* more than its numbers */
-	summary(PEER, 101, 101, 0, 0); /* of none */
+	summary(PEER, 1, 90, 5, 0);    /* sequence numbers of another
+				        * interval */
+	summary(PEER, 90, 101, 12, 0); /* more lost than the interval has
+				        * numbers */
+	summary(PEER, 101, 101, 0, 0); /* an empty interval */
 	assert_int_equal(total().lost, 3);
 	assert_int_equal(total().lost_by, STREAM_LOST_RR);
 }
 
-/* Whatever is reported: the seconds sum to the stream, and no more is lost
- * than was expected. */
+/*
+ * For any reports the seconds sum to the stream, and no more is lost than was
+ * expected.
+ */
 static void test_any_reports_add_up(void **state)
 {
 	uint64_t seed = 13;

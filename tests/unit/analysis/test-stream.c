@@ -69,7 +69,10 @@ static void test_map_refuses(void **state)
 	assert_int_equal(strlen(map.entries[map.count - 1].codec), 15);
 }
 
-/* J after the packets so far. @return false: no sample yet */
+/*
+ * J after the packets so far.
+ * @return false: there is no sample yet
+ */
 static bool latest_jitter(double *ret)
 {
 	rtp_stream_end_run(&stream);
@@ -96,7 +99,7 @@ static void test_jitter_by_hand(void **state)
 	near(j, 1.0 + (16.0 - 1.0) / 16, 1e-12);
 }
 
-/* The same in every place of the timestamp's circle. */
+/* The same wherever the timestamp wraps. */
 static void test_jitter_across_timestamp_wrap(void **state)
 {
 	double want = 0;
@@ -143,7 +146,7 @@ static void test_unknown_payload_type_gives_no_jitter(void **state)
 	take(2, 20, 160, 77);
 	assert_false(latest_jitter(&j));
 	assert_int_equal(stream.unknown_pt_packets, 2);
-	/* an answer tells what it is */
+	/* the answer names the codec of the payload type */
 	rtp_payload_map_add(&map, 77, "L16", 8000);
 	rtp_stream_set_map(&stream, &map);
 	take(3, 40, 320, 77);
@@ -173,11 +176,11 @@ static void test_stall_is_jitter_pause_is_not(void **state)
 	(void)state;
 	take(1, 0, 0, 0);
 	take(2, 20, 160, 0);
-	take(3, 1540, 320, 0); /* stalled by the network */
+	take(3, 1540, 320, 0); /* delayed by the network */
 	latest_jitter(&j);
 	near(j, 1500.0 / 16, 1e-9);
 	take(4, 1560, 480, 0);
-	take(5, 4560, 640, 0x80); /* hold: marker, timestamp stood still */
+	take(5, 4560, 640, 0x80); /* hold: marker, the timestamp stood still */
 	assert_int_equal(stream.timing.discontinuities, 1);
 	take(6, 4580, 1000000, 0);     /* the sender's timestamp jumps */
 	rtp_stream_validated(&stream); /* ends the run */
@@ -201,7 +204,7 @@ static void test_silent_second_knows_nothing(void **state)
 	assert_int_equal(n.duration_ns, S);
 	assert_int_equal(n.packets, 0);
 	assert_false(n.has_loss || n.has_jitter || n.has_mos || n.has_rtt);
-	/* the next packet shows what was lost */
+	/* the loss shows at the next packet */
 	take(100, 2000, 16000, 0);
 	rtp_stream_add_rtt(&stream, 35.5);
 	rtp_stream_close_second(&stream, 3 * S, &n);
@@ -212,7 +215,7 @@ static void test_silent_second_knows_nothing(void **state)
 	assert_true(n.has_mos);
 }
 
-/* Whatever happens, the seconds sum to the stream. */
+/* For any traffic the seconds sum to the stream. */
 static void test_seconds_sum_to_the_stream(void **state)
 {
 	uint64_t seed = 1;
@@ -324,7 +327,7 @@ static void test_sender_by_reports(void **state)
 	assert_false(n.has_loss || n.has_jitter || n.has_rtt || n.has_mos);
 	rtp_sender_total(&sender, &total);
 	assert_false(total.has_loss || total.has_score);
-	/* 48 expected, 2 lost; the number wrapped */
+	/* 48 expected, 2 lost; the sequence number wrapped */
 	b.ext_max = 65536 + 11;
 	b.lost = 2;
 	b.lsr = 0x10000;
@@ -337,7 +340,7 @@ static void test_sender_by_reports(void **state)
 	assert_int_equal(n.expected, 48);
 	assert_int_equal(n.lost, 2);
 	near(n.jitter_ms, 10, 1e-9);
-	/* impossible: a number never sent; another stream */
+	/* impossible: a sequence number never sent; another stream */
 	b.ext_max = 65536 + 5000;
 	assert_false(rtp_sender_report(&sender, 3, &b, 0x18666, &ms));
 	b.ext_max = 65536 + 12;
@@ -352,7 +355,10 @@ static void test_sender_by_reports(void **state)
 	assert_int_equal(total.mos.n, 1);
 }
 
-/* The records of sent packets may be behind the report that answers them. */
+/*
+ * The records of sent packets may reach the analysis after the report about
+ * them.
+ */
 static void test_sender_report_overtakes_records(void **state)
 {
 	struct rtcp_report b = {.ssrc = 9, .ext_max = 5};
@@ -379,7 +385,7 @@ static void report(uint32_t reporter, uint32_t ext_max, int32_t lost)
 	rtp_sender_report(&sender, reporter, &b, 0, &ms);
 }
 
-/* The call goes to another device, whose counts begin at 0. */
+/* The call moves to another device, whose counters start at 0. */
 static void test_another_reporter_counts_anew(void **state)
 {
 	struct stream_total total;
@@ -405,8 +411,10 @@ static void test_another_reporter_counts_anew(void **state)
 	assert_int_equal(sender.invalid_reports, 0);
 }
 
-/* Two sources report on all of it: each one's loss is a part of what it was to
- * receive. */
+/*
+ * Two sources report on the same stream at a time. The loss of each is a part
+ * of what that source was to receive.
+ */
 static void test_two_reporters_at_a_time(void **state)
 {
 	struct stream_total total;
@@ -425,8 +433,10 @@ static void test_two_reporters_at_a_time(void **state)
 	assert_int_equal(sender.invalid_reports, 0);
 }
 
-/* RFC 3550 A.1: a receiver that has lost more than it can follow begins with
- * its counts anew, under the same SSRC. */
+/*
+ * RFC 3550 A.1: a receiver that loses more than MAX_DROPOUT packets
+ * resynchronises and restarts its counters under the same SSRC.
+ */
 static void test_reporter_that_begins_anew(void **state)
 {
 	struct stream_total total;
@@ -441,14 +451,14 @@ static void test_reporter_that_begins_anew(void **state)
 	rtp_sender_total(&sender, &total);
 	assert_int_equal(total.expected, 5500);
 	assert_int_equal(total.lost, 2005);
-	/* duplicates of every packet are no new beginning */
+	/* duplicates of every packet are not taken for a restart */
 	send_packets(&seq, 500);
 	report(3, 5999, -495);
 	rtp_sender_total(&sender, &total);
 	assert_int_equal(total.lost, 1505);
 }
 
-/* More lost than there was: what was lost is not known, and not 0. */
+/* The peer reports more lost than was sent: the loss is unknown, not 0. */
 static void test_report_that_adds_up_to_nothing(void **state)
 {
 	struct stream_second n;
@@ -468,8 +478,9 @@ static void test_report_that_adds_up_to_nothing(void **state)
 	assert_true(n.has_jitter);
 }
 
-/* Every source that ever reports, in any order: what is lost is never more than
- * what was to come. */
+/*
+ * Many sources report in any order: the loss never exceeds what was expected.
+ */
 static void test_many_reporters(void **state)
 {
 	uint64_t seed = 7;
@@ -510,15 +521,17 @@ static void test_many_reporters(void **state)
 	}
 }
 
-/* Packets of 20 ms from number `from` on, of one payload type. */
+/* Packets of 20 ms and one payload type, from sequence number `from` on. */
 static void take_many(int64_t from, int64_t count, uint8_t pt)
 {
 	for (int64_t i = from; i < from + count; i++)
 		take((uint16_t)i, i * 20, (uint32_t)(i * 160), pt);
 }
 
-/* A second, and the whole stream, have the codec of most of their audio; one
- * that came before the second's beginning does not count in it. */
+/*
+ * A second, and the whole stream, have the codec of most of their audio. A
+ * packet from before the second's start does not count in it.
+ */
 static void test_codec_of_most_packets(void **state)
 {
 	struct stream_second n;
@@ -538,7 +551,7 @@ static void test_codec_of_most_packets(void **state)
 	rtp_stream_close_second(&stream, 2 * S, &n);
 	near(n.r_factor, 82.2062, 1e-3);
 	assert_string_equal(rtp_stream_second_codec(&stream)->name, "G729");
-	/* events alone: the codec of the second before */
+	/* telephone-events only: the codec of the second before */
 	take_many(181, 5, 101);
 	rtp_stream_close_second(&stream, 3 * S, &n);
 	near(n.r_factor, 82.2062, 1e-3);
@@ -562,7 +575,10 @@ static void test_codec_of_most_packets(void **state)
 	assert_int_equal(stream.pt_changes, 3);
 }
 
-/* More codecs than are told apart: the rest is one, without a score. */
+/*
+ * More codecs than the stream has counters for: the others share one, which has
+ * no score.
+ */
 static void test_more_codecs_than_are_counted(void **state)
 {
 	struct stream_total total;
@@ -610,8 +626,10 @@ static void report_until(uint16_t seq, int32_t lost)
 	rtp_sender_report(&sender, 3, &b, 0, &ms);
 }
 
-/* What is sent, too: each report is about the codec of most packets since the
- * one before. */
+/*
+ * The same for a sent stream: each report concerns the codec of most packets
+ * since the previous report.
+ */
 static void test_sender_codec_of_most_packets(void **state)
 {
 	struct rtp_payload pcmu = {.clock_hz = 8000, .codec = "PCMU"};
@@ -628,7 +646,7 @@ static void test_sender_codec_of_most_packets(void **state)
 	send_audio(&seq, 0, 60);
 	send_audio(&seq, 101, 90); /* digits */
 	rtp_sender_set_payload(&sender, &g729);
-	send_audio(&seq, 0, 2); /* late: due before the change */
+	send_audio(&seq, 0, 2); /* late: they were due before the change */
 	send_audio(&seq, 18, 61);
 	report_until(seq - 1, 0);
 	rtp_sender_close_second(&sender, S, &n);

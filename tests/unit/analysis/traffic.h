@@ -1,4 +1,4 @@
-/* A stream to which everything happens, reproducibly. */
+/* A reproducible stream with every kind of impairment. */
 #ifndef OFFHOOK_TESTS_UNIT_ANALYSIS_TRAFFIC_H
 #define OFFHOOK_TESTS_UNIT_ANALYSIS_TRAFFIC_H
 
@@ -14,8 +14,10 @@ static inline void traffic_map(struct rtp_payload_map *map)
 	rtp_payload_map_add(map, 111, "opus", 48000);
 }
 
-/* Mostly in order; now and then loss, a copy, a late packet, a marker, an
- * event, silence, another clock, a jump. */
+/*
+ * The next packet: mostly in order; sometimes a loss, a duplicate, a late
+ * packet, a marker, an event, silence, another clock rate or a jump.
+ */
 static inline struct packet_record traffic_next(struct packet_record *at,
 						uint64_t *seed)
 {

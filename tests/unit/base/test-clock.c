@@ -20,7 +20,7 @@ static void check(int64_t seconds, int64_t ns)
 	assert_string_equal(text, expected);
 }
 
-/* All that 64 bits of nanoseconds hold: the years 1678 to 2262. */
+/* The whole range of int64 nanoseconds: the years 1678 to 2262. */
 static void test_format_every_day(void **state)
 {
 	const int64_t days = 106000;
@@ -48,7 +48,7 @@ static void test_format_before_1970(void **state)
 	assert_string_equal(text, "1969-12-31 23:59:59");
 }
 
-/* ns would have ended in 2262 */
+/* years beyond 2262, where int64 nanoseconds end */
 static void test_format_years_of_four_digits(void **state)
 {
 	char text[CLOCK_TEXT_BYTES];

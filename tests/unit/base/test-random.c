@@ -21,8 +21,10 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* No block is handed out twice: of 20 000 numbers of 64 bits two are equal
- * with a probability of 1e-11. */
+/*
+ * No block of random bytes is handed out twice. Two of 20 000 numbers of 64
+ * bits are equal with a probability of 1e-11.
+ */
 static void test_random_numbers_differ(void **state)
 {
 	static uint64_t numbers[MANY];
@@ -30,7 +32,8 @@ static void test_random_numbers_differ(void **state)
 	(void)state;
 	for (int i = 0; i < MANY; i++) {
 		numbers[i] = random_u64();
-		(void)random_u16(); /* blocks end at any place */
+		(void)random_u16(); /* so that reads start at any offset of a
+				     * block */
 		(void)random_u32();
 	}
 	qsort(numbers, MANY, sizeof(numbers[0]), compare);
@@ -38,8 +41,10 @@ static void test_random_numbers_differ(void **state)
 		assert_true(numbers[i] != numbers[i - 1]);
 }
 
-/* Every byte is written and none beside: zero four times running has a
- * probability of 1e-9 each. */
+/*
+ * Every byte is written and none outside. A byte that is zero four times in a
+ * row has a probability of 1e-9.
+ */
 static void test_random_fill_fills_any_size(void **state)
 {
 	static uint8_t bytes[BYTES + 1];

@@ -38,7 +38,7 @@ static void test_ring_full_refuses_newest(void **state)
 	ring_free(r);
 }
 
-/* At every place of the ring, also where its end wraps to its start. */
+/* At every position of the ring, also where its end wraps to its start. */
 static void test_ring_ahead_is_what_comes(void **state)
 {
 	struct ring *r;
@@ -62,7 +62,10 @@ static void test_ring_ahead_is_what_comes(void **state)
 	ring_free(r);
 }
 
-/* Nothing is known of what came after the consumer looked. */
+/*
+ * Looking ahead does not show records that the producer added after the
+ * consumer last looked.
+ */
 static void test_ring_ahead_of_news(void **state)
 {
 	struct ring *r;

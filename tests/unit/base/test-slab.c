@@ -24,7 +24,7 @@ static void test_slab_sizes_have_bounds(void **state)
 	assert_null(slab_free(NULL));
 }
 
-/* Each has its own memory, to its last byte. */
+/* Every object has its own memory, to its last byte. */
 static void objects_are_apart(size_t bytes)
 {
 	static uint8_t *objects[MANY];
@@ -76,7 +76,10 @@ static void test_slab_what_was_used_is_zero_again(void **state)
 	slab_free(s);
 }
 
-/* Only as much as is asked for: what is large and seldom used costs nothing. */
+/*
+ * Only the requested bytes are cleared: large, seldom used memory costs
+ * nothing.
+ */
 static void test_slab_clears_what_is_asked_for(void **state)
 {
 	static const uint8_t zero[1000];
@@ -97,8 +100,10 @@ static void test_slab_clears_what_is_asked_for(void **state)
 	slab_free(s);
 }
 
-/* One that is taken and given back again and again costs no mapping each
- * time, and what is left in between is not disturbed. */
+/*
+ * Taking and releasing one object repeatedly costs no mapping each time and
+ * does not disturb its neighbours.
+ */
 static void test_slab_places_are_used_again(void **state)
 {
 	struct slab *s;
@@ -119,7 +124,9 @@ static void test_slab_places_are_used_again(void **state)
 		kept[i] = slab_take(s);
 		*kept[i] = (uint8_t)(i | 1);
 	}
-	/* every third stays: no chunk is given back but some are shared */
+	/*
+	 * every third object stays: no chunk is returned, but some are shared
+	 */
 	for (int i = 0; i < MANY; i++) {
 		if (i % 3)
 			slab_give(s, kept[i]);
@@ -135,7 +142,7 @@ static void test_slab_places_are_used_again(void **state)
 	slab_free(s);
 }
 
-/* Bytes of memory that are mapped. */
+/* Bytes of mapped memory. */
 static size_t mapped(void)
 {
 	FILE *f = fopen("/proc/self/statm", "r");
@@ -151,8 +158,10 @@ static size_t mapped(void)
 #define CHUNKS ((size_t)MANY / 20) /* of 2 MiB with 20 places each */
 #define MIB    ((size_t)1 << 20)
 
-/* Most of what many objects needed is given back; the rest is used again
- * without a mapping. */
+/*
+ * Most memory of many objects is returned to the system; the rest is used again
+ * without a mapping.
+ */
 static void test_slab_gives_memory_back(void **state)
 {
 	static void *objects[MANY];

@@ -103,9 +103,11 @@ static int bound(int type, struct sockaddr_in *addr)
 	return fd;
 }
 
-/* Linux begins to stamp datagrams a moment after the first socket of the machine
- * asks for it, and stamps those from before when they are read: wait for that.
- * A minute means that it never does. */
+/*
+ * Linux starts to timestamp datagrams a moment after the first socket of the
+ * machine asks for it. Datagrams from before get the time at which they are
+ * read. Wait until timestamps work; after a minute give up.
+ */
 static void stamps_begin(int to, int from)
 {
 	int64_t end_ns = clock_mono_ns() + 60 * NS_PER_S, read_ns;
@@ -117,7 +119,10 @@ static void stamps_begin(int to, int from)
 	} while (receive(from, 0) >= read_ns && read_ns < end_ns);
 }
 
-/* What waited is timed by when it came, not by when it is read. */
+/*
+ * A datagram that waited in the socket has the time of its arrival, not of its
+ * reading.
+ */
 static void waits(int to, int from, int flags)
 {
 	int64_t sent_ns = clock_mono_ns(), came_ns, read_ns;

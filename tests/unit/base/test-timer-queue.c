@@ -14,12 +14,12 @@
 
 struct world;
 
-/* A timer that writes its number down, and does something. */
+/* A timer that logs its number and may start or cancel another. */
 struct item {
 	struct timer_entry timer;
 	struct world *world;
 	int number;
-	int64_t again_ns; /* its handler starts it anew for then; 0: no */
+	int64_t again_ns; /* its handler restarts it for this time; 0: no */
 	struct item *starts;
 	int64_t starts_ns;
 	struct item *cancels;
@@ -76,7 +76,10 @@ static void start(struct world *w, int number, int64_t due_ns)
 			  &w->items[number]);
 }
 
-/* Run all that is due: these, in this order. The list ends with -1. */
+/*
+ * Run the timers that are due, and expect these numbers in this order. The list
+ * ends with -1.
+ */
 static void due(struct world *w, int64_t now_ns, const int *numbers)
 {
 	w->count = 0;
@@ -128,7 +131,7 @@ static void test_timer_queue_equal_times_run_as_started(void **state)
 
 	for (int i = 0; i < 7; i++)
 		start(w, i, 500);
-	start(w, 2, 500); /* anew: behind the others */
+	start(w, 2, 500); /* restarted: after the others */
 	DUE(w, 500, 0, 1, 3, 4, 5, 6, 2);
 }
 
@@ -216,7 +219,7 @@ static void test_timer_queue_far_times(void **state)
 	DUE(w, INT64_MAX, 1, 0);
 }
 
-/* Memory of a timer that ended may be released by its handler. */
+/* A handler may free the memory of its timer. */
 static void release_handler(void *arg)
 {
 	memset(arg, 0xff, sizeof(struct timer_entry));
@@ -235,7 +238,7 @@ static void test_timer_queue_handler_releases_its_own(void **state)
 	DUE(w, 1000, 0, 1);
 }
 
-/* ---- against a plain list ---- */
+/* ---- comparison with a plain list ---- */
 
 static uint32_t draw(uint64_t *state)
 {
@@ -250,7 +253,7 @@ struct plain {
 	uint64_t order;
 };
 
-/* @return the one that is due first, or -1 */
+/* @return index of the entry that is due first, or -1 */
 static int plain_first(const struct plain *list)
 {
 	int first = -1;
@@ -308,7 +311,7 @@ static void test_timer_queue_agrees_with_a_list(void **state)
 	}
 }
 
-/* Children of one parent are merged without recursion. */
+/* Many children of one parent are merged without recursion. */
 static void test_timer_queue_long_chains(void **state)
 {
 	struct world *w = *state;

@@ -28,7 +28,7 @@ void frame_u32(struct frame_builder *b, uint32_t v)
 	frame_u16(b, (uint16_t)v);
 }
 
-/* https://www.tcpdump.org/linktypes.html, each as it is described there */
+/* Link types as described at https://www.tcpdump.org/linktypes.html */
 void frame_link(struct frame_builder *b, uint32_t link, uint16_t ether_type)
 {
 	static const uint8_t zeros[20];

@@ -1,4 +1,4 @@
-/* Frames of a capture, put together layer by layer. */
+/* Frames of a capture, built layer by layer. */
 #ifndef OFFHOOK_TESTS_UNIT_CAPTURE_FRAMES_H
 #define OFFHOOK_TESTS_UNIT_CAPTURE_FRAMES_H
 
@@ -10,7 +10,7 @@
 
 #define FRAME_BYTES 4096
 
-/** What is written from its start; `at` bytes are in use. */
+/** A buffer that is written from its start; `at` bytes are in use. */
 struct frame_builder {
 	uint8_t data[FRAME_BYTES];
 	size_t at;
@@ -22,7 +22,7 @@ enum frame_version {
 	FRAME_IPV6 = 6
 };
 
-/** What stands in the headers; 0 where nothing is said. */
+/** The header fields; a field that is not set is 0. */
 struct frame_fields {
 	enum frame_version version;
 	uint8_t protocol; /* 17 UDP, 6 TCP */
@@ -40,22 +40,22 @@ void frame_u16(struct frame_builder *b, uint16_t v);
 void frame_u32(struct frame_builder *b, uint32_t v);
 void frame_bytes(struct frame_builder *b, const void *data, size_t bytes);
 
-/** The link header; the network layer's type where it has one. */
+/** Append the link header, with the network layer's type where it has one. */
 void frame_link(struct frame_builder *b, uint32_t link, uint16_t ether_type);
 
-/** IP header for `bytes` of what follows it. */
+/** Append an IP header for `bytes` of payload. */
 void frame_ip(struct frame_builder *b, const struct frame_fields *f,
 	      size_t bytes);
 
-/** IP, UDP or TCP header, and the payload. */
+/** Append an IP and a UDP or TCP header, and the payload. */
 void frame_transport(struct frame_builder *b, const struct frame_fields *f,
 		     const void *payload, size_t bytes);
 
-/** An Ethernet frame with all of it. */
+/** Build an Ethernet frame with all layers. */
 void frame_make(struct frame_builder *b, const struct frame_fields *f,
 		const void *payload, size_t bytes);
 
-/** What the reader would hand out. */
+/** The frame as the capture reader would return it. */
 struct frame frame_of(const struct frame_builder *b, int64_t ns);
 
 #endif

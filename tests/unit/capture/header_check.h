@@ -1,4 +1,4 @@
-/* What header_match.h says of a frame, held to decoding it in full. */
+/* Compare the result of header_match.h with a full decode of the frame. */
 #ifndef OFFHOOK_TESTS_UNIT_CAPTURE_HEADER_CHECK_H
 #define OFFHOOK_TESTS_UNIT_CAPTURE_HEADER_CHECK_H
 
@@ -12,9 +12,9 @@ bool header_decode(const struct frame *f, struct datagram *ret_datagram,
 		   struct packet_record *ret_record);
 
 /**
- * Abort unless a match means the stream it was learned of, and the record that
- * decoding gives.
- * @param stream  what the frame was that it was learned of
+ * Abort unless a match means the stream that the match was learned from, and
+ * gives the record that decoding gives.
+ * @param stream  the stream that the match was learned from
  * @return true: it matches
  */
 bool header_check(const struct header_match *m, const struct datagram *stream,

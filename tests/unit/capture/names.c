@@ -1,4 +1,7 @@
-/* In place of the C library's: libpcap may ask it for numbers only. */
+/*
+ * Replaces getaddrinfo() of the C library: libpcap may ask it for numeric
+ * addresses only.
+ */
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <netdb.h>

@@ -50,8 +50,11 @@ static void assert_udp(const struct frame_builder *b, enum frame_version v)
 	assert_string_equal(text, v == FRAME_IPV6 ? "fd00::2" : "10.0.0.2");
 }
 
-/* Cut anywhere, in a buffer of that very size: never more than is there, and
- * the true size as soon as the UDP header is whole. */
+/*
+ * A frame cut anywhere, in a buffer of exactly that size: the payload is never
+ * longer than what is there, and the full size is known as soon as the UDP
+ * header is complete.
+ */
 static void assert_cut_anywhere(const struct frame_builder *b)
 {
 	for (size_t n = 0; n < b->at; n++) {
@@ -166,7 +169,7 @@ static void test_headers_with_options(void **state)
 	frame_bytes(&b, payload, sizeof(payload));
 	assert_udp(&b, FRAME_IPV6);
 	assert_cut_anywhere(&b);
-	/* extension headers without end */
+	/* a chain of extension headers without an end */
 	frame_link(&b, 1, 0x86dd);
 	frame_ip(&b, &udp6, 800);
 	b.data[14 + 6] = 0;
@@ -188,11 +191,11 @@ static void test_tcp_segment(void **state)
 	assert_true(d.tcp.end);
 	assert_int_equal(d.captured, sizeof(payload));
 	assert_memory_equal(d.payload, payload, sizeof(payload));
-	/* Ethernet pads short frames: that is no payload */
+	/* Ethernet pads short frames: padding is not payload */
 	frame_bytes(&b, "\0\0\0\0\0\0", 6);
 	assert_int_equal(parse(&b, &d), DATAGRAM_IS_TCP);
 	assert_int_equal(d.bytes, sizeof(payload));
-	/* a length that the network card was to fill in */
+	/* IP length 0: the network card was to fill it in */
 	b.data[16] = 0;
 	b.data[17] = 0;
 	assert_int_equal(parse(&b, &d), DATAGRAM_IS_TCP);
@@ -242,7 +245,7 @@ static void test_what_is_something_else(void **state)
 	struct datagram d;
 
 	(void)state;
-	frame_link(&b, 147, 0); /* a link type of somebody's own */
+	frame_link(&b, 147, 0); /* a link type for private use */
 	frame_transport(&b, &udp, payload, sizeof(payload));
 	assert_int_equal(parse(&b, &d), DATAGRAM_BAD_LINK);
 	frame_link(&b, 1, 0x0806); /* ARP */
@@ -251,7 +254,7 @@ static void test_what_is_something_else(void **state)
 	f.protocol = 1;
 	frame_make(&b, &f, payload, sizeof(payload));
 	assert_int_equal(parse(&b, &d), DATAGRAM_IS_OTHER);
-	/* a UDP length that its own header does not fit in */
+	/* a UDP length smaller than the UDP header */
 	frame_make(&b, &udp, payload, sizeof(payload));
 	b.data[14 + 20 + 5] = 7;
 	assert_int_equal(parse(&b, &d), DATAGRAM_IS_OTHER);

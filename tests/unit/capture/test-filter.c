@@ -16,7 +16,7 @@
 #include "capture/fragments.h"
 #include "tests/unit/capture/frames.h"
 
-/* From 10.0.0.1 or fd00::1, port 4000, to .2, port 5000. */
+/* From 10.0.0.1 or fd00::1, port 4000, to 10.0.0.2 or fd00::2, port 5000. */
 static const struct frame_fields udp = {
 	.version = FRAME_IPV4, .protocol = 17, .sport = 4000, .dport = 5000};
 static const struct frame_fields udp6 = {
@@ -35,7 +35,9 @@ static struct filter *filter_of(const char *text)
 	return f;
 }
 
-/* What the kernel says: a datagram that its filter drops does not arrive. */
+/*
+ * The verdict of the kernel: a datagram that its filter drops does not arrive.
+ */
 static bool kernel_passes(struct filter_program *program, const void *data,
 			  size_t bytes)
 {
@@ -70,8 +72,10 @@ static bool passes(const struct filter *f, const struct frame_builder *b,
 	return kernel_passes(&program, b->data, b->at);
 }
 
-/* @param want_matches  of a whole datagram: what the filter says
- * @param want_passes   what the kernel says */
+/*
+ * @param want_matches  expected of our filter, for a whole datagram
+ * @param want_passes   expected of the kernel's filter
+ */
 static void check_built(const struct frame_builder *b, const char *text,
 			bool want_matches, bool want_passes)
 {
@@ -146,14 +150,14 @@ static void test_conditions(void **state)
 		{"host 10.0.0.9 or 10.0.0.1", true, false, true},
 		{"port 1 or 5000", true, true, true},
 		{"host fd00::1 or udp", true, true, false},
-		/* "and" and "or" have the same rank */
+		/* "and" and "or" have equal precedence */
 		{"tcp or host fd00::1 and port 1", false, false, false},
 		{"tcp or (host fd00::1 and port 1)", false, false, true},
 		{"(tcp or host fd00::1) and port 1", false, false, false},
 		{"not (tcp or host fd00::1)", true, false, false},
 		{"not (udp and host fd00::1)", true, false, true},
 		{"not(udp)and(port 4000)", false, false, true},
-		/* what is in the packet */
+		/* bytes of the packet */
 		{"udp[8] = 0x61", true, false, false},
 		{"udp[8:2] = 0x6120 and ip[9] - 1 = 16", true, false, false},
 		{"ip[8] = 64 or ip6[7] = 64", true, true, true},
@@ -168,7 +172,7 @@ static void test_conditions(void **state)
 	}
 }
 
-/* "len" is of the IP packet, in a frame of any link. */
+/* "len" is the length of the IP packet, whatever the link type. */
 static void test_length_is_of_the_ip_packet(void **state)
 {
 	struct frame_builder b = {.at = 0};
@@ -182,7 +186,9 @@ static void test_length_is_of_the_ip_packet(void **state)
 		frame_u8(&b, 0);
 	snprintf(text, sizeof(text), "len = %zu", bytes);
 	check_built(&b, text, true, true);
-	/* the kernel knows the frame's length: it leaves that to us */
+	/*
+	 * the kernel sees only the frame's length, so it leaves that test to us
+	 */
 	snprintf(text, sizeof(text), "less %zu", bytes - 1);
 	check_built(&b, text, false, true);
 	snprintf(text, sizeof(text), "greater %zu and udp", bytes + 1);
@@ -273,7 +279,10 @@ static void test_reasons(void **state)
 	}
 }
 
-/* What is too long for the kernel is decided by filter_matches() alone. */
+/*
+ * A program that is too long for the kernel is evaluated by filter_matches()
+ * alone.
+ */
 static void test_ceilings(void **state)
 {
 	static struct filter_program program;
@@ -414,7 +423,7 @@ static void test_reassembled_datagrams_are_decided(void **state)
 			v6 ? "src host fd00::1" : "src host 10.0.0.1", v6));
 		assert_false(matches_reassembled("tcp", v6));
 	}
-	/* behind the place where it was cut; its length; its header */
+	/* bytes after the cut; the length; the header */
 	assert_true(matches_reassembled("udp[16:4] = 0x01020304", false));
 	assert_true(matches_reassembled("len = 44 and ip[2:2] = 44", false));
 	assert_true(matches_reassembled("len = 64 and ip6[4:2] = 24", true));
@@ -501,15 +510,17 @@ static void test_extension_headers(void **state)
 	frame_u16(&b, 0);
 	frame_u32(&b, 1);
 	frame_u32(&b, 2);
-	/* the kernel does not look behind them */
+	/* the kernel does not look behind extension headers */
 	check_built(&b, "src port 4000 and dst port 5000", true, true);
 	check_built(&b, "port 4001", false, true);
 	check_built(&b, "udp and host fd00::2", true, true);
 	check_built(&b, "ip6[48:4] = 1 and len = 56", true, true);
 }
 
-/* In place of what the kernel would load: each packet of the loopback interface
- * leaves, and arrives. */
+/*
+ * Replaces the filter that the kernel would load: each packet of the loopback
+ * interface leaves and arrives.
+ */
 static bool passes_on_loopback(uint32_t packet_type)
 {
 	static struct filter_program program;

@@ -57,7 +57,7 @@ static void take(enum fragments_fate fate, enum datagram_kind kind,
 	assert_memory_equal(d->payload, payload, d->captured);
 }
 
-/** A datagram to send in parts. */
+/** A datagram to send in fragments. */
 struct sent {
 	enum frame_version version;
 	uint16_t id;
@@ -65,7 +65,10 @@ struct sent {
 	size_t bytes; /* of the UDP payload */
 };
 
-/* The part of the UDP datagram from `at`, so long, cut to `captured`. */
+/*
+ * Send the fragment of the UDP datagram at offset `at`, captured up to
+ * `captured` bytes.
+ */
 static void send_part(const struct sent *s, size_t at, size_t bytes,
 		      size_t captured, int64_t ns)
 {
@@ -97,8 +100,10 @@ static void send_part(const struct sent *s, size_t at, size_t bytes,
 	fragments_take(&fragments, &d, ns, take, NULL);
 }
 
-/* Parts behind the end that the last one names do not stand for the beginning,
- * which is missing. */
+/*
+ * Fragments beyond the end of the datagram do not stand for its missing first
+ * fragment.
+ */
 static void test_parts_behind_the_end(void **state)
 {
 	const struct sent longer = {
@@ -110,13 +115,13 @@ static void test_parts_behind_the_end(void **state)
 	send_part(&longer, 1600, 1480, 1480, S);
 	send_part(&s, 1480, 20, 20, S);
 	assert_int_equal(got.whole, 0);
-	/* the length that UDP names is that of the last part */
+	/* the UDP length says the same as the last fragment */
 	send_part(&s, 0, 1480, 1480, S);
 	assert_int_equal(got.whole, 1);
 	assert_int_equal(got.captured, s.bytes);
 }
 
-/* Any sizes in any order, some twice, others in between. */
+/* Fragments of any size in any order, some twice, others in between. */
 static void test_any_order(void **state)
 {
 	uint64_t seed = 3;
@@ -178,7 +183,7 @@ static void test_missing_part(void **state)
 	assert_int_equal(got.captured, 1480 - 8);
 	assert_true(got.fragment);
 	assert_int_equal(fragments.incomplete, 1);
-	/* without the first nothing can be said */
+	/* without the first fragment nothing is decoded */
 	setup(NULL);
 	send_part(&s, 1480, 1480, 1480, S);
 	fragments_flush(&fragments, take, NULL);
@@ -186,7 +191,7 @@ static void test_missing_part(void **state)
 	assert_int_equal(fragments.incomplete, 2);
 }
 
-/* The number comes again a minute later: another datagram. */
+/* The IP identification is used again a minute later: another datagram. */
 static void test_old_parts_do_not_mix(void **state)
 {
 	const struct sent s = {FRAME_IPV6, 1, 5060, 2000};
@@ -229,7 +234,7 @@ static void test_ceiling(void **state)
 	assert_int_equal(got.whole, FRAGMENT_SETS);
 }
 
-/* Parts that would lie beyond the largest datagram are refused. */
+/* Fragments that end beyond the largest datagram are refused. */
 static void test_beyond_the_largest(void **state)
 {
 	static struct frame_builder b;

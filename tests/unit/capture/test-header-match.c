@@ -76,7 +76,10 @@ static const struct frame_fields *const versions[] = {&udp4, &udp6};
 		for (size_t v_ = 0; v_ < 2; v_++)                        \
 			for (link = links[k_], f = versions[v_]; f; f = NULL)
 
-/* What changes from packet to packet, payload sizes among it. */
+/*
+ * The match ignores what changes from packet to packet, including the payload
+ * size.
+ */
 static void test_next_packets_match(void **state)
 {
 	const struct frame_fields *f;
@@ -95,7 +98,10 @@ static void test_next_packets_match(void **state)
 		for (size_t bytes = 12; bytes <= PAYLOAD; bytes++) {
 			next.ip_id++;
 			make(&b, link, &next, 0x80, (uint16_t)bytes, bytes);
-			/* words are compared: some of the payload, too */
+			/*
+			 * whole words are compared, so some of the payload as
+			 * well
+			 */
 			if (bytes >= 12 + sizeof(header_words))
 				assert_true(check(&l, &b));
 			else
@@ -104,8 +110,10 @@ static void test_next_packets_match(void **state)
 	}
 }
 
-/* Any octet changed to any value: it is no match, or the very same as
- * decoding. header_check() aborts else. */
+/*
+ * Change any octet to any value: either it does not match, or the record equals
+ * that of decoding. header_check() aborts otherwise.
+ */
 static void test_any_octet_changed_is_what_decoding_says(void **state)
 {
 	const struct frame_fields *f;
@@ -133,13 +141,16 @@ static void test_any_octet_changed_is_what_decoding_says(void **state)
 			}
 			b.data[at] = before;
 		}
-		/* timestamp, number and payload at least; ports at least */
+		/*
+		 * at least timestamp, sequence number and payload; at least the
+		 * ports
+		 */
 		assert_true(matches > 256 * (6 + PAYLOAD - 12));
 		assert_true(others > 255 * (4 + 8));
 	}
 }
 
-/* Cut anywhere, in a buffer of that very size. */
+/* Cut anywhere, in a buffer of exactly that size. */
 static void test_cut_anywhere(void **state)
 {
 	struct learned l = {0};
@@ -162,7 +173,7 @@ static void test_cut_anywhere(void **state)
 	assert_true(matched);
 }
 
-/* With an extension or padding the size of the header is not known. */
+/* With an RTP extension or padding the header's size is not fixed. */
 static void test_extension_and_padding_have_no_form(void **state)
 {
 	static const uint8_t octets[] = {0x90, 0xa0, 0xb0};
@@ -173,18 +184,18 @@ static void test_extension_and_padding_have_no_form(void **state)
 		struct frame_builder b;
 
 		make(&b, 1, &udp4, octets[i], 9, PAYLOAD);
-		b.data[b.at - 1] = 4; /* of padding */
+		b.data[b.at - 1] = 4; /* 4 octets of padding */
 		memcpy(&b.data[b.at - PAYLOAD + 12], "\0\0\0\1", 4);
 		learn(&l, &b);
 		assert_false(check(&l, &b));
-		/* nor does what was learned before count any more */
+		/* what was learned before no longer counts either */
 		make(&b, 1, &udp4, 0x80, 9, PAYLOAD);
 		learn(&l, &b);
 		assert_true(check(&l, &b));
 	}
 }
 
-/* IPv4 options: more of them than there is room to compare. */
+/* IPv4 options: more of them than the match can compare. */
 static void test_headers_too_long_have_no_form(void **state)
 {
 	struct learned l = {0};
@@ -205,7 +216,7 @@ static void test_headers_too_long_have_no_form(void **state)
 	frame_bytes(&b, rtp, PAYLOAD);
 	learn(&l, &b);
 	assert_true(check(&l, &b));
-	/* 14 octets of Ethernet more */
+	/* 14 more octets of Ethernet */
 	memmove(b.data + 22, b.data, b.at);
 	memset(b.data, 0, 22);
 	memcpy(b.data + 12, "\x81\0\0\1\x81\0\0\1\x08", 9);
@@ -215,7 +226,7 @@ static void test_headers_too_long_have_no_form(void **state)
 	assert_false(check(&l, &b));
 }
 
-/* More layouts than there is room for: those are decoded. */
+/* More layouts than can be stored: the others are decoded. */
 static void test_layouts_are_limited(void **state)
 {
 	struct learned l = {0};

@@ -1,4 +1,4 @@
-/* A capture without end: intervals on demand, streams that go. */
+/* A capture without end: intervals on demand, streams that end. */
 #include "capture/capture.h"
 
 #include <setjmp.h>
@@ -22,7 +22,7 @@ static const struct capture_options options = {
 	.streams_max = 4,
 };
 
-/* Packet n of a stream to port 5000 + i, 20 ms after the one before. */
+/* Packet n of a stream to port 5000 + i, 20 ms after the previous one. */
 static void send_frames(struct capture *c, unsigned i, unsigned n, int64_t ns)
 {
 	struct frame_fields f = {.version = FRAME_IPV4,
@@ -84,7 +84,7 @@ static void test_intervals_add_up(void **state)
 			send_frames(c, 1, n, S + n * 20 * MS);
 	}
 	capture_tick(c, S, take_interval, &seen);
-	assert_int_equal(seen.count, 0); /* it began later */
+	assert_int_equal(seen.count, 0); /* it started later */
 	capture_tick(c, 2 * S, take_interval, &seen);
 	assert_int_equal(seen.count, 1);
 	assert_int_equal(seen.packets, 49);
@@ -116,7 +116,7 @@ static void test_streams_go_and_make_room(void **state)
 	assert_int_equal(gone.count, 3);
 	assert_int_equal(gone.packets, 90);
 	assert_int_equal(capture_stream_count(c), 1);
-	/* the one that stays goes on, others find room */
+	/* the remaining stream continues; new streams find room */
 	for (unsigned n = 30; n < 60; n++) {
 		send_frames(c, 2, n, 91 * S + n * 20 * MS);
 		send_frames(c, 4, n, 91 * S + n * 20 * MS);
@@ -158,8 +158,10 @@ static void test_the_filter_is_asked(void **state)
 	filter_free(f);
 }
 
-/* What differs from packet to packet of a stream is looked at in each: here the
- * low octet of the sequence number. */
+/*
+ * The filter sees each packet of a stream. It may test what differs between
+ * them: here the low octet of the sequence number.
+ */
 static void test_the_filter_sees_each_packet(void **state)
 {
 	struct capture_options filtered = options;

@@ -31,7 +31,7 @@ static void take_all(struct pool *p, uint8_t *block[BLOCKS])
 		assert_true(is_filled(block[i], 0));
 		memset(block[i], (uint8_t)i, BYTES);
 	}
-	/* none is part of another */
+	/* no block overlaps another */
 	for (size_t i = 0; i < BLOCKS; i++)
 		assert_true(is_filled(block[i], (uint8_t)i));
 }
@@ -46,7 +46,7 @@ static void test_blocks_are_zero_and_apart(void **state)
 	assert_int_equal(p.block_bytes % 128, 64);
 	take_all(&p, block);
 	pool_release(&p);
-	/* and once more, from nothing */
+	/* and once more, starting from none */
 	take_all(&p, block);
 	pool_release(&p);
 }
@@ -66,7 +66,7 @@ static void test_blocks_given_back_are_used_again(void **state)
 		pool_give(&p, block[i]);
 	pool_give(&p, NULL);
 	take_all(&p, again);
-	assert_ptr_equal(p.slab, slab); /* no more memory */
+	assert_ptr_equal(p.slab, slab); /* no new memory was allocated */
 	for (size_t i = 0; i < BLOCKS; i++)
 		assert_ptr_equal(again[i], block[BLOCKS - 1 - i]);
 	pool_release(&p);

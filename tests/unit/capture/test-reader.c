@@ -12,11 +12,11 @@
 
 #include <cmocka.h>
 
-/** A file as it is written, in either byte order. */
+/** A capture file that is built in memory, in either byte order. */
 struct file {
 	uint8_t data[4096];
 	size_t at;
-	bool big; /* endian */
+	bool big; /* big endian */
 };
 
 static void u8(struct file *f, uint8_t v)
@@ -126,7 +126,10 @@ static void test_pcap_of_every_kind(void **state)
 		struct opened o;
 		int64_t unit = kinds[k / 2].unit_ns;
 
-		/* a length of the frame check sequence above the link type */
+		/*
+		 * the length of the frame check sequence is in the bits above
+		 * the link type
+		 */
 		pcap_header(&f, kinds[k / 2].magic, 0x14000071);
 		for (int i = 0; i < 2; i++) {
 			pcap_record(&f, 1700000000, 5 + (uint32_t)i, "frame",
@@ -147,7 +150,10 @@ static void test_pcap_of_every_kind(void **state)
 	}
 }
 
-/* Cut at any byte: the frames before are there, and the reason says where. */
+/*
+ * Cut at any byte: the frames before are read, and the error names the
+ * position.
+ */
 static void test_pcap_cut_anywhere(void **state)
 {
 	struct file f = {0};
@@ -189,7 +195,8 @@ static void test_pcap_that_cannot_be(void **state)
 
 	(void)state;
 	pcap_header(&f, 0xa1b2c3d4, 1);
-	pcap_record(&f, 1, 1000000, "frame", 5); /* a second of microseconds */
+	pcap_record(&f, 1, 1000000, "frame", 5); /* 1 000 000 us: a whole
+						  * second */
 	text(&f, "frame");
 	u32(&f, 2);
 	u32(&f, 0);
@@ -232,7 +239,7 @@ static void section(struct file *f)
 	u32(f, 0x1a2b3c4d);
 	u16(f, 1);
 	u16(f, 0);
-	u32(f, 0xffffffff); /* length of the section: not said */
+	u32(f, 0xffffffff); /* section length: unspecified */
 	u32(f, 0xffffffff);
 	block_end(f, b);
 }
@@ -245,7 +252,7 @@ static void interface_of(struct file *f, uint16_t link, uint32_t snap,
 	u16(f, link);
 	u16(f, 0);
 	u32(f, snap);
-	u16(f, 2); /* if_name: to be skipped, padded */
+	u16(f, 2); /* if_name: skipped, padded */
 	u16(f, 5);
 	text(f, "eth10");
 	while (f->at % 4)
@@ -280,7 +287,9 @@ static void enhanced(struct file *f, uint32_t id, uint64_t ts, const char *data)
 	block_end(f, b);
 }
 
-/* Two sections of different byte order, interfaces with their own units. */
+/*
+ * Two sections of different byte order; interfaces with their own time units.
+ */
 static void pcapng(struct file *f)
 {
 	size_t b;
@@ -299,7 +308,7 @@ static void pcapng(struct file *f)
 	f->big = !f->big;
 	section(f);
 	interface_of(f, 101, 4, 6, 0);
-	b = block_begin(f, 2); /* the old packet block */
+	b = block_begin(f, 2); /* the obsolete Packet Block */
 	u16(f, 0);
 	u16(f, 0xffff);
 	u32(f, (uint32_t)(UINT64_C(1700000000000009) >> 32));
@@ -308,7 +317,8 @@ static void pcapng(struct file *f)
 	u32(f, 40);
 	text(f, "four");
 	block_end(f, b);
-	b = block_begin(f, 3); /* a simple one: cut to the interface's 4 */
+	b = block_begin(f, 3); /* a Simple Packet Block: cut to the
+			        * interface's snaplen of 4 */
 	u32(f, 100);
 	text(f, "five");
 	block_end(f, b);
@@ -343,7 +353,10 @@ static void test_pcapng_sections_and_interfaces(void **state)
 	}
 }
 
-/* Cut anywhere: an end, or damage that says where; never more frames. */
+/*
+ * Cut anywhere: end of file, or an error that names the position; never more
+ * frames.
+ */
 static void test_pcapng_cut_anywhere(void **state)
 {
 	struct file f = {0};
@@ -377,13 +390,13 @@ static void test_pcapng_that_cannot_be(void **state)
 	interface_of(&f, 1, 0, 6, 0);
 	g = f;
 	enhanced(&g, 0, 1, "x");
-	g.data[g.at - 1] ^= 1; /* the length at its end */
+	g.data[g.at - 1] ^= 1; /* the block length at the block's end */
 	open_file(&o, &g, g.at);
 	assert_damage(&o, "two lengths differ");
 	close_file(&o);
 	g = f;
 	enhanced(&g, 0, 1, "x");
-	g.data[f.at + 20] = 200; /* captured */
+	g.data[f.at + 20] = 200; /* the captured length */
 	open_file(&o, &g, g.at);
 	assert_damage(&o, "longer than its block");
 	close_file(&o);
@@ -430,7 +443,7 @@ static void test_foreign_files_are_named(void **state)
 	}
 }
 
-/* A pipe gives what it has: pieces of any size are the same file. */
+/* A pipe returns what it has: pieces of any size give the same frames. */
 static void test_pipe_in_small_pieces(void **state)
 {
 	struct file f = {0};

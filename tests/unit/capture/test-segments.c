@@ -16,7 +16,7 @@
 static const struct frame_fields fields = {
 	.version = FRAME_IPV4, .protocol = 6, .sport = 5060, .dport = 5061};
 
-/** What was handed on, one behind the other. */
+/** The messages that were delivered, concatenated. */
 struct got {
 	char text[200000];
 	size_t bytes;
@@ -53,7 +53,7 @@ static void take(const uint8_t *data, size_t bytes, bool cut, void *arg)
 		got.whole++;
 }
 
-/* A segment, through the parser of frames. */
+/* A TCP segment, through the frame parser. */
 static void segment(const struct frame_fields *f, uint32_t seq,
 		    const char *text, size_t bytes, size_t captured)
 {
@@ -89,7 +89,10 @@ static size_t message(char *to, size_t size, unsigned number, size_t body,
 	return n + body;
 }
 
-/* A message cut anywhere into two or three: handed on once, when it is whole. */
+/*
+ * A message cut anywhere into two or three segments is delivered once, when it
+ * is complete.
+ */
 static void test_message_in_pieces(void **state)
 {
 	char text[400];
@@ -97,7 +100,8 @@ static void test_message_in_pieces(void **state)
 
 	(void)state;
 	for (size_t i = 1; i < n; i++) {
-		uint32_t seq = 0xffffff80u; /* numbers wrap within it */
+		uint32_t seq = 0xffffff80u; /* the sequence number wraps
+					     * within it */
 
 		setup(NULL);
 		segments_release(&segments);
@@ -105,10 +109,10 @@ static void test_message_in_pieces(void **state)
 		assert_int_equal(got.whole, 0);
 		if (i > 40) {
 			segment(&fields, seq + (uint32_t)i, text + i, 0, 0);
-			segment(&fields, seq, text, i, i); /* repeated */
+			segment(&fields, seq, text, i, i); /* duplicate */
 		}
 		segment(&fields, seq + (uint32_t)i, text + i, n - i, n - i);
-		/* the first piece must tell that it is SIP */
+		/* the first segment must be long enough to recognise SIP */
 		if (i < 31)
 			continue;
 		assert_int_equal(got.whole, 1);
@@ -118,7 +122,10 @@ static void test_message_in_pieces(void **state)
 	}
 }
 
-/* Many messages in segments of any size, in any near order, some twice. */
+/*
+ * Many messages in segments of any size, slightly out of order, some
+ * retransmitted.
+ */
 static void test_many_in_any_order(void **state)
 {
 	static char all[60000];
@@ -178,19 +185,19 @@ static void test_what_is_missing_is_not_made_up(void **state)
 	size_t n = message(text, sizeof(text), 7, 100, "Content-Length");
 
 	(void)state;
-	/* the end never comes: what is there, when nothing more can come */
+	/* the end never comes: what is there is delivered at the flush */
 	segment(&fields, 1, text, 80, 80);
 	segments_flush(&segments, take, NULL);
 	assert_int_equal(got.cut, 1);
 	assert_int_equal(got.bytes, 80);
-	/* a gap: what is behind it is not joined to what is before it */
+	/* a gap: data after it is not joined to data before it */
 	setup(NULL);
 	segment(&fields, 1, text, 80, 80);
 	segment(&fields, 101, text + 100, n - 100, n - 100);
 	segments_flush(&segments, take, NULL);
 	assert_int_equal(got.whole, 0);
 	assert_int_equal(got.bytes, 80);
-	/* but whole messages behind the gap are messages */
+	/* but complete messages after the gap are delivered */
 	setup(NULL);
 	segment(&fields, 1, text, 80, 80);
 	segment(&fields, 101, text + 100, n - 100, n - 100);
@@ -199,12 +206,12 @@ static void test_what_is_missing_is_not_made_up(void **state)
 	segments_flush(&segments, take, NULL);
 	assert_int_equal(got.whole, 1);
 	assert_int_equal(got.cut, 1);
-	/* a frame the capture cut */
+	/* a frame that the capture truncated */
 	setup(NULL);
 	segment(&fields, 1, text, n, 60);
 	assert_int_equal(got.cut, 1);
 	assert_int_equal(got.bytes, 60);
-	/* the connection ends */
+	/* FIN ends the connection */
 	setup(NULL);
 	struct frame_fields fin = fields;
 
@@ -221,19 +228,25 @@ static void test_begins_anew(void **state)
 	size_t n = message(text, sizeof(text), 7, 100, "Content-Length");
 
 	(void)state;
-	/* the middle of a stream says nothing, the next message does */
+	/*
+	 * nothing is delivered from the middle of a stream, but the next
+	 * message is
+	 */
 	send_text(500, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
 	segment(&fields, 537, text, n, n);
 	assert_int_equal(got.whole, 1);
-	/* too many gaps: the next message is found all the same */
+	/* too many gaps: the next message is found nevertheless */
 	for (uint32_t i = 0; i < 20; i++)
 		segment(&fields, 10000 + 1000 * i, "rest of a message", 17, 17);
 	segment(&fields, 90000, text, n, n);
 	assert_int_equal(got.whole, 2);
-	/* another connection between the same ports, numbered below */
+	/*
+	 * another connection between the same ports, with lower sequence
+	 * numbers
+	 */
 	segment(&fields, 0x80000000u, text, n, n);
 	assert_int_equal(got.whole, 3);
-	/* what is no SIP ends it */
+	/* data that is not SIP ends the stream */
 	send_text(0x80000000u + (uint32_t)n, "GET / HTTP/1.1\r\nHost: x\r\n");
 	segment(&fields, 0x80000000u + (uint32_t)n + 25, text, n, n);
 	assert_int_equal(got.whole, 4);
@@ -247,10 +260,10 @@ static void test_lengths_that_cannot_be(void **state)
 		"OPTIONS sip:a@b SIP/2.0\r\nContent-Length: 99999999999\r\n\r\nx");
 	assert_int_equal(got.cut, 1);
 	setup(NULL);
-	/* none at all: what is in the segment */
+	/* no sequence number at all: what is in the segment */
 	send_text(1, "OPTIONS sip:a@b SIP/2.0\r\nVia: x\r\n\r\nv=0\r\n");
 	assert_int_equal(got.whole, 1);
-	/* two connections and both directions are apart */
+	/* two connections, and both directions, are kept apart */
 	setup(NULL);
 	struct frame_fields other = fields;
 
@@ -264,7 +277,7 @@ static void test_lengths_that_cannot_be(void **state)
 	assert_memory_equal(got.text + 24, "efgh", 4);
 }
 
-/* More connections than there is room for: the oldest make room. */
+/* More connections than there is room for: the oldest is dropped. */
 static void test_ceiling(void **state)
 {
 	char text[400];

@@ -11,8 +11,10 @@
 
 #define ARGUMENTS_MAX 16
 
-/* getopt_long() may move the arguments and a password is overwritten in them:
- * they must be a copy. */
+/*
+ * Parse a copy of the arguments: getopt_long() may reorder them, and a password
+ * is overwritten in them.
+ */
 static int read_line(struct cli_options *ret, const char *line)
 {
 	static char copy[512];
@@ -24,7 +26,7 @@ static int read_line(struct cli_options *ret, const char *line)
 	for (char *word = strtok_r(copy, " ", &save); word;
 	     word = strtok_r(NULL, " ", &save))
 		argv[argc++] = word;
-	optind = 0; /* begin anew (getopt(3)) */
+	optind = 0; /* restart the scan (getopt(3)) */
 	return cli_options_read(ret, argc, argv);
 }
 
@@ -152,7 +154,7 @@ static void test_wrong_usage(void **state)
 		assert_int_equal(read_line(&o, lines[i]), -EINVAL);
 }
 
-/* What would do nothing is a misunderstanding. */
+/* An option that would have no effect is refused. */
 static void test_without_effect(void **state)
 {
 	static const char *const lines[] = {
@@ -208,7 +210,9 @@ static void test_without_effect(void **state)
 		assert_int_equal(read_line(&o, lines[i]), -EINVAL);
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
 		assert_int_equal(read_line(&o, good[i]), 0);
-	/* an environment is not of this command alone */
+	/*
+	 * the environment is shared with other commands, so it is not refused
+	 */
 	setenv("OFFHOOK_PASSWORD", "from-env", 1);
 	setenv("OFFHOOK_TURN_PASSWORD", "from-env", 1);
 	assert_int_equal(read_line(&o, "offhook call sip:a@b"), 0);

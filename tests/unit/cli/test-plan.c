@@ -40,7 +40,7 @@ static void test_call_without_account(void **state)
 	assert_string_equal(text_at(action, "dial_destination"), base.uri);
 	assert_null(json_object_get(action, "credentials"));
 	assert_string_equal(text_at(spec, "record"), "none");
-	/* The address the kernel sends from to loopback. */
+	/* The source address that the kernel chooses towards loopback. */
 	assert_string_equal(text_at(json_object_get(job, "engine"), "bind"),
 			    "127.0.0.1");
 	json_decref(job);
@@ -109,7 +109,7 @@ static void test_what_an_engine_would_refuse(void **state)
 			    "--turn-server: is missing: turn needs a server");
 }
 
-/* The options of RFC 3262 and RFC 4028 are those of both sides of a call. */
+/* The options for RFC 3262 and RFC 4028 apply to both sides of a call. */
 static void test_extensions(void **state)
 {
 	struct cli_options o = base;
@@ -142,7 +142,7 @@ static void test_extensions(void **state)
 	}
 }
 
-/* A name may have SRV records alone: that is for the engine to find out. */
+/* A host name may have SRV records only: the engine resolves it. */
 static void test_name_without_address(void **state)
 {
 	struct cli_options o = base;
@@ -154,7 +154,7 @@ static void test_name_without_address(void **state)
 	(void)state;
 	strcpy(o.host, "no-such-name.invalid");
 	err = plan_build(&job, &steps, &o, reason);
-	if (err) /* no route but loopback's */
+	if (err) /* this machine has no route except loopback */
 		assert_int_equal(err, -EHOSTUNREACH);
 	else
 		json_decref(job);

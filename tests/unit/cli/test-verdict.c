@@ -93,7 +93,10 @@ static void test_verdicts(void **state)
 	      "Forbidden, the peer warns: 399 not from here");
 	judge(CALL("true", "10", "10"), ASSERT, FINISH, false,
 	      "call caller-1: hold : was refused: 488");
-	/* The call says more than the assertion that came before it. */
+	/*
+	 * The outcome of the call is reported rather than the assertion that
+	 * failed before it.
+	 */
 	judge(ASSERT, CALL("false", "0", "0"), FINISH, false,
 	      "call caller-1 to sip:b was not established (rejected): 486 Busy Here");
 	judge(NULL, NULL, FINISH, false, "there was no call");
@@ -110,8 +113,11 @@ static void test_verdicts(void **state)
 	"\"in\",\"packets\":9,\"received\":9},{\"dir\":\"out\",\"packets\":9}" \
 	"]}"
 
-/* How it ended is looked at before the audio; the calls of docs/reference/conditions.md
- * that were refused, or gave up, as they were told, need no audio. */
+/*
+ * How the call ended is judged before the audio. A call that was refused or
+ * gave up, as its condition in docs/reference/conditions.md expects, needs no
+ * audio.
+ */
 static void test_ends(void **state)
 {
 	static const char one[] =
@@ -128,7 +134,7 @@ static void test_ends(void **state)
 	judge(ENDED("in", "true", "failed", "false"), ASSERT, FINISH, false,
 	      "call caller-1 from sip:b was established, but ended failed: the "
 	      "session timer expired");
-	/* of several calls one is enough */
+	/* of several incoming calls, one good call is enough */
 	judge(good, ENDED("in", "true", "failed", "false"), FINISH, false,
 	      "call caller-1 from sip:b was established, but ended failed: the "
 	      "session timer expired");
@@ -139,7 +145,7 @@ static void test_ends(void **state)
 	judge(ENDED("in", "false", "cancelled", "false"), NULL, FINISH, false,
 	      "call caller-1 from sip:b was not established (cancelled): the "
 	      "session timer expired");
-	/* a call that we place is to be established, whatever the engine says */
+	/* an outgoing call must be established, whatever the engine reports */
 	judge(ENDED("out", "false", "cancelled", "true"), NULL, FINISH, false,
 	      "call caller-1 to sip:b was not established (cancelled): the "
 	      "session timer expired");
@@ -149,7 +155,7 @@ static void test_ends(void **state)
 	"{\"kind\":\"flaw\",\"name\":\"ring_drops\",\"count\":7,\"text\":" \
 	"\"packets were lost inside\"}"
 
-/* What we did wrong says nothing about the peer. */
+/* A failure of our own is not a statement about the peer. */
 static void judge_errored(const char *event, const char *second,
 			  const char *finish, const char *reason)
 {
@@ -198,7 +204,7 @@ static void test_errored(void **state)
 		      "role caller: no port");
 }
 
-/* An engine that died has not passed, whatever it said before. */
+/* An engine that crashed has not passed, whatever it reported before. */
 static void test_unfinished(void **state)
 {
 	struct verdict v;

@@ -1,4 +1,4 @@
-/* The example files name every key once, with the default it has. */
+/* The example files contain every key once, with its default. */
 #include "conf/agent_conf.h"
 #include "conf/controller_conf.h"
 
@@ -23,7 +23,7 @@ static bool is_key_line(const char *line)
 	return len > 0 && strncmp(line + 1 + len, " = ", 3) == 0;
 }
 
-/* Write the example with its keys switched on, once without the key at skip. */
+/* Write the example with its keys uncommented, except the key at `skip`. */
 static unsigned uncomment(const char *example, const char *path)
 {
 	FILE *in = fopen(example, "re"), *out = fopen(path, "we");
@@ -60,14 +60,16 @@ static void check_example(const char *name, const struct conf_schema *schema,
 	assert_non_null(got);
 	snprintf(example, sizeof(example), "%s/%s", EXAMPLES, name);
 
-	/* as it is shipped: everything is commented out */
+	/* as shipped: every key is commented out */
 	conf_defaults(expected, schema);
 	if (conf_load(got, example, schema, &error))
 		fail_msg("%s", error.text);
 	assert_memory_equal(got, expected, size);
 
-	/* switched on, over defaults that are none of the real ones: what
-	 * the file leaves out or states differently is seen */
+	/*
+	 * all keys uncommented, loaded over values that differ from the real
+	 * defaults: a key that the file omits or states differently is detected
+	 */
 	assert_int_equal(uncomment(example, path), schema->key_count);
 	for (size_t i = 0; i < schema->key_count; i++) {
 		keys[i] = schema->keys[i];
@@ -102,7 +104,7 @@ static void check_example(const char *name, const struct conf_schema *schema,
 			fail_msg("%s: %s has not the default that is written",
 				 name, k->name);
 	}
-	/* and with all checks */
+	/* and with all checks enabled */
 	if (conf_load(got, path, schema, &error))
 		fail_msg("%s", error.text);
 	unlink(path);

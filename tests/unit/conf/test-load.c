@@ -93,7 +93,10 @@ static int load(const char *text, struct settings *ret,
 	return load_bytes(text, strlen(text), ret, error);
 }
 
-/* The message is FILE + expected, or begins with that where it ends in "*". */
+/*
+ * Expect the message FILE + expected; if `expected` ends in "*", a message that
+ * begins so.
+ */
 static void expect_error(const char *text, const char *expected)
 {
 	struct settings s;

@@ -22,7 +22,7 @@
 #define PORT_FIRST 4000
 #define PORTS      7919 /* a prime */
 
-#define PATIENCE_NS (60 * NS_PER_S) /* a bound for a broken engine */
+#define PATIENCE_NS (60 * NS_PER_S) /* a limit for an engine that hangs */
 
 static bool port_is_free(int type, uint16_t port)
 {
@@ -36,8 +36,10 @@ static bool port_is_free(int type, uint16_t port)
 	return yes;
 }
 
-/* Below the ports that the kernel gives to connections, and below those of
- * tests/e2e; processes that run side by side begin far from each other. */
+/*
+ * Below the kernel's ephemeral ports and below those of tests/e2e. Processes
+ * that run in parallel start far from each other.
+ */
 uint16_t free_port(void)
 {
 	static uint16_t offset;
@@ -65,7 +67,10 @@ void process_start(struct process *p)
 	p->pid = fork();
 	assert_true(p->pid >= 0);
 	if (p->pid == 0) {
-		/* The other end must close when the test's does. */
+		/*
+		 * the engine must not inherit these: it would keep the other
+		 * ends open
+		 */
 		for (int fd = 3; fd < 64; fd++) {
 			if (fd != fds[1])
 				close(fd);
@@ -114,7 +119,7 @@ static void take(struct process *p, json_t *message)
 {
 	const char *type = json_string_value(json_object_get(message, "type"));
 
-	assert_null(p->finish); /* nothing follows it */
+	assert_null(p->finish); /* no event follows it */
 	if (strcmp(type, "ready") == 0)
 		p->ready = (int)json_integer_value(
 			json_object_get(message, "step"));
@@ -245,7 +250,7 @@ void send_job(struct process *p, const char *role, uint16_t sip_port,
 	      const char *steps)
 {
 	char text[4096];
-	/* Each engine its own RTP ports, whatever runs beside this test. */
+	/* each engine has its own RTP ports, whatever runs in parallel */
 	int rtp_min = 30000 + (int)(p->pid % 1000) * 20;
 
 	snprintf(

@@ -1,6 +1,5 @@
 /**
- * Real engine processes on loopback, and two that call each other, for the
- * tests.
+ * Real engine processes on loopback, alone or as a pair that call each other.
  */
 #ifndef TESTS_UNIT_ENGINE_PAIR_H
 #define TESTS_UNIT_ENGINE_PAIR_H
@@ -25,7 +24,7 @@ struct process {
 	json_t *messages;
 	json_t *finish;
 	unsigned lives;
-	int ready; /* last step, -1: none */
+	int ready; /* the last step that is ready, -1: none */
 };
 
 struct pair {
@@ -34,32 +33,35 @@ struct pair {
 	uint16_t port; /* the callee's */
 };
 
-/** A port that UDP and TCP are free on now. */
+/** Return a port that is free now for UDP and TCP. */
 uint16_t free_port(void);
-/** Take what comes within 20 ms. */
+/** Read what arrives within 20 ms. */
 void pump(struct process *p);
 void process_start(struct process *p);
-/** @return exit code, -1 a crash */
+/**
+ * Wait for the end of the process.
+ * @return its exit code, -1: it crashed
+ */
 int process_end(struct process *p);
 void send_text(struct process *p, const char *text);
 void send_go(struct process *p, int step);
 void until_ready(struct process *p, int step);
 void until_finish(struct process *p, const char *outcome);
 const char *reason(const struct process *p);
-/** The n-th event of a kind (and state), NULL: there is none. */
+/** Return the n-th event of a kind (and state), NULL: there is none. */
 json_t *event(const struct process *p, const char *kind, const char *state_name,
 	      int n);
 bool has_state(const struct process *p, const char *name);
 json_t *stream(json_t *call, const char *dir);
 json_int_t number(json_t *object, const char *name);
-/** Sum of n over the points of a measure. */
+/** Return the sum of n over the points of a measure. */
 json_int_t samples(const struct process *p, const char *dir,
 		   const char *measure);
 void send_job(struct process *p, const char *role, uint16_t sip_port,
 	      const char *steps);
-/** Both engines up, the callee listening; the caller has its job. */
+/** Start both engines: the callee listens, the caller has its job. */
 void pair_start(struct pair *pair, const char *answer, const char *call);
-/** Both to the end, completed, nothing leaked. */
+/** Wait until both have ended: completed, and no leak. */
 void pair_end(struct pair *pair);
 void pair_release(struct pair *pair);
 

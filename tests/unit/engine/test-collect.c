@@ -17,7 +17,7 @@ static void gather(json_t *point, void *arg)
 	assert_int_equal(json_array_append_new(arg, point), 0);
 }
 
-/** @return the point, decoded; NULL there is none */
+/** @return the decoded point; NULL: there is none */
 static const struct wire_point *find(json_t *points, bool outgoing,
 				     enum measure m, int64_t t_s)
 {
@@ -72,7 +72,7 @@ static void test_exact_distribution(void **state)
 	sample_collector_free(c);
 }
 
-/* The encoded sketch says the same as docs/internals/wire.md computes. */
+/* The encoded sketch equals what docs/internals/wire.md computes. */
 static void test_sketch_buckets(void **state)
 {
 	const double g = 1.01 / 0.99;
@@ -117,14 +117,17 @@ static void test_intervals_are_aligned(void **state)
 	sample_collector_add(c, false, MEASURE_rtp_mos, (T0 + 25) * NS_PER_S,
 			     3);
 
-	/* Not before its end, and only what ended. */
+	/* An interval is not closed before its end, and only ended ones are. */
 	sample_collector_close(c, (T0 + 10) * NS_PER_S - 1, gather, points);
 	assert_int_equal(json_array_size(points), 0);
 	sample_collector_close(c, (T0 + 10) * NS_PER_S, gather, points);
 	assert_int_equal(json_array_size(points), 1);
 	assert_non_null(find(points, false, MEASURE_rtp_mos, T0));
 
-	/* What comes for a closed interval is counted, not put elsewhere. */
+	/*
+	 * A sample for a closed interval is counted as late, not added to
+	 * another interval.
+	 */
 	sample_collector_add(c, false, MEASURE_rtp_mos, (T0 + 5) * NS_PER_S, 9);
 	assert_int_equal(sample_collector_dropped(c), 1);
 
@@ -167,7 +170,9 @@ static void test_seconds_of_two_streams(void **state)
 		.has_lateness = true,
 		.lateness_ms = 0.25,
 	};
-	/* A late packet of an earlier second; half a second long. */
+	/*
+	 * A late packet of an earlier second; the second is half a second long.
+	 */
 	const struct stream_second b = {
 		.start_ns = NS_PER_S,
 		.duration_ns = NS_PER_S / 2,
@@ -210,8 +215,10 @@ static void test_seconds_of_two_streams(void **state)
 	sample_collector_free(c);
 }
 
-/* A last second of 30 ms has counts, but no rate; `out` without reports of the
- * peer has no loss, and never an order. */
+/*
+ * A last second of 30 ms has counts but no rate. Without reports of the peer
+ * `out` has no loss. It never has a reordering count.
+ */
 static void test_what_is_unknown_is_absent(void **state)
 {
 	const struct stream_second s = {

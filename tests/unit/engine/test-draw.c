@@ -44,7 +44,7 @@ static void test_fixed(void **state)
 
 	(void)state;
 	assert_int_equal(duration_draw_ns(&draw, &d), 1500000000);
-	assert_int_equal(draw.state, 1); /* nothing was drawn */
+	assert_int_equal(draw.state, 1); /* no random number was drawn */
 }
 
 /* splitmix64's first outputs for seed 1234567 (the reference's own test). */

@@ -1,4 +1,4 @@
-/* Real engine processes that call each other on loopback, without a proxy. */
+/* Real engine processes call each other on loopback, without a proxy. */
 #include "pair.h"
 
 #include "base/clock.h"
@@ -57,7 +57,7 @@ static void test_call(void **state)
 	assert_lasted((int64_t)(number(call, "duration_ms") * NS_PER_MS),
 		      4 * NS_PER_S);
 	assert_true(number(call, "pdd_ms") >= 0);
-	/* two stamps, each converted by a reading of its own */
+	/* two timestamps, each converted with its own reading of the clocks */
 	assert_not_before((int64_t)(number(call, "setup_ms") * NS_PER_MS),
 			  (int64_t)(number(call, "pdd_ms") * NS_PER_MS));
 
@@ -138,8 +138,10 @@ static int position(const struct process *p, const char *call, const char *kind,
 	return -1;
 }
 
-/* The place of a call is free when its SIP call is closed, not only when its
- * media are accounted for. */
+/*
+ * A call slot is free when its SIP call is closed, not when its media
+ * statistics are complete.
+ */
 static void test_concurrency_counts_sip_calls(void **state)
 {
 	static const char *const names[] = {"caller-1", "caller-2", "caller-3"};
@@ -203,7 +205,10 @@ static void test_requests_and_transfer(void **state)
 	assert_false(has_state(&pair.caller, "CALL_TRANSFER_FAILED"));
 	assert_true(has_state(&pair.callee, "REFER"));
 	assert_int_equal(samples(&pair.caller, "out", "sip_options_time"), 1);
-	/* the transferred one, the one it placed, and that one taken */
+	/*
+	 * the transferred call, the call that it placed, and the call that was
+	 * answered
+	 */
 	assert_non_null(event(&pair.callee, "call", NULL, 2));
 	assert_null(event(&pair.callee, "call", NULL, 3));
 	pair_release(&pair);
@@ -243,7 +248,7 @@ static void test_early_media(void **state)
 	call = event(&pair.caller, "call", NULL, 0);
 	assert_true(has_state(&pair.caller, "CALL_PROGRESS"));
 	assert_false(has_state(&pair.caller, "CALL_RINGING"));
-	/* a second of early media and one of the call */
+	/* a second of early media and one second of the established call */
 	assert_true(number(stream(call, "in"), "received") >= 80);
 	pair_release(&pair);
 }
@@ -362,7 +367,7 @@ static void test_supervisor_gone(void **state)
 	pair_start(&pair, "", ",\"call_duration\":60");
 	while (!has_state(&pair.callee, "CALL_RTPESTAB"))
 		pump(&pair.callee);
-	/* Its call ends with a BYE, and the process too. */
+	/* The call ends with a BYE, then the process ends. */
 	assert_int_equal(process_end(&pair.caller), 1);
 	while (!event(&pair.callee, "call", NULL, 0))
 		pump(&pair.callee);
@@ -372,7 +377,7 @@ static void test_supervisor_gone(void **state)
 	assert_int_equal(process_end(&pair.callee), 0);
 }
 
-/* A caller that sends an INVITE and is never heard of again. */
+/* A caller that sends an INVITE and then nothing more. */
 static void invite_and_vanish(uint16_t port)
 {
 	static const char sdp[] = "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\n"
@@ -423,12 +428,12 @@ static void test_end_without_ack(void **state)
 			    "failed");
 	assert_string_equal(json_string_value(json_object_get(call, "call_id")),
 			    "vanish");
-	/* What was sent to nobody is accounted for all the same. */
+	/* Statistics exist also for what was sent to nobody. */
 	assert_true(number(stream(call, "out"), "packets") > 0);
 	assert_int_equal(process_end(&p), 0);
 }
 
-/* An engine is no registrar and says so. */
+/* An engine is not a registrar and refuses a REGISTER. */
 static void test_registration_refused(void **state)
 {
 	struct process registrar;
@@ -478,8 +483,10 @@ static void test_job_that_cannot_be(void **state)
 	assert_int_equal(process_end(&p), 0);
 }
 
-/* Roles begin a step at one instant; the end of the job has no such instant.
- * A test that waited for it would be ended by the runner. */
+/*
+ * Roles start a step at the same instant, but the end of the job has no such
+ * barrier. If an engine waited for the other, the test runner would time out.
+ */
 static void test_end_does_not_wait_for_the_others(void **state)
 {
 	struct process p;

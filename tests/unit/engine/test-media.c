@@ -1,10 +1,10 @@
-/* What calls between engine processes carry: digits. */
+/* DTMF digits in calls between engine processes. */
 #include "pair.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/** "in 1 rtpevent 100, out 2 info 80, ..." of the dtmf events. */
+/** The dtmf events as text: "in 1 rtpevent 100, out 2 info 80, ...". */
 static void digits_of(const struct process *p, char *dst, size_t size)
 {
 	json_t *e;
@@ -89,7 +89,7 @@ static void test_dtmf_info(void **state)
 		       "in D info 0, in * info 0, ");
 }
 
-/* One side does not take telephone-events, so none are sent to it. */
+/* One side did not negotiate telephone-events, so none are sent to it. */
 static void test_dtmf_not_agreed(void **state)
 {
 	struct pair pair;

@@ -1,4 +1,4 @@
-/* Calls between engine processes whose media finds its way by ICE. */
+/* Calls between engine processes whose media uses ICE. */
 #include "pair.h"
 
 #include "control/wire/text.h"
@@ -18,7 +18,10 @@ static void check_exact(json_t *from, json_t *to)
 	assert_int_equal(number(in, "duplicates"), 0);
 }
 
-/* A call's path: what is near for the one is far for the other. */
+/*
+ * The path of a call: the local candidate of one side is the remote candidate
+ * of the other.
+ */
 static void check_paths(json_t *caller, json_t *callee, bool mux)
 {
 	static const char *const names[] = {"rtp", "rtcp"};
@@ -64,8 +67,10 @@ static void check_password_hidden(const struct process *p)
 
 #define ICE ",\"media_nat\":\"ice\""
 
-/* Full and lite, with RTCP beside and upon RTP, encrypted and not; hold and
- * re-INVITE change nothing. */
+/*
+ * Full and lite ICE, with RTCP on its own port and multiplexed, encrypted and
+ * not. Hold and re-INVITE change nothing.
+ */
 static void test_nat_ice(void **state)
 {
 	static const struct {
@@ -78,7 +83,7 @@ static void test_nat_ice(void **state)
 		{ICE, ICE ",\"ice_lite\":true,\"rtcp_mux\":true", true, false},
 		{ICE ",\"media_encryption\":\"dtls\"",
 		 ICE ",\"media_encryption\":\"dtls\"", true, true},
-		/* a handshake over the pair of each component */
+		/* a handshake on the pair of each component */
 		{ICE ",\"media_encryption\":\"dtls\",\"rtcp_mux\":false",
 		 ICE ",\"media_encryption\":\"dtls\"", false, true},
 		{ICE ",\"media_encryption\":\"sdes\"",
@@ -110,7 +115,7 @@ static void test_nat_ice(void **state)
 		assert_string_equal(
 			text_of(json_object_get(caller, "path"), "role"),
 			cases[i].caller_leads ? "controlling" : "controlled");
-		/* told once: nothing changed later */
+		/* reported once: nothing changed later */
 		assert_non_null(event(&pair.caller, "path", NULL, 0));
 		assert_null(event(&pair.caller, "path", NULL, 1));
 		assert_int_equal(
@@ -126,7 +131,7 @@ static void test_nat_ice(void **state)
 	}
 }
 
-/* Who does no ICE is called without. */
+/* A peer without ICE is called without ICE. */
 static void test_nat_alone(void **state)
 {
 	static const char *const sides[][2] = {{ICE, ""}, {"", ICE}};

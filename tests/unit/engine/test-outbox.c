@@ -59,7 +59,7 @@ static void add(struct fixture *f, enum outbox_kind kind, const char *item)
 	outbox_add(f->outbox, kind, item, strlen(item));
 }
 
-/** @return a JSON string of so many bytes, to free() */
+/** @return a JSON string of len bytes, to free() */
 static char *string_of(size_t len)
 {
 	char *text = malloc(len + 1);
@@ -96,7 +96,7 @@ static void test_kinds_and_batches(void **state)
 	free(half);
 }
 
-/* One item of any size goes, alone; above a frame none can. */
+/* A single item of any size is sent alone, unless it is larger than a frame. */
 static void test_large_items(void **state)
 {
 	char *large = string_of(OUTBOX_ITEM_BYTES + 1);
@@ -118,7 +118,10 @@ static void test_large_items(void **state)
 	free(large);
 }
 
-/* Nobody reads: what the channel does not take waits, and goes once, whole. */
+/*
+ * Nobody reads: what the channel does not accept waits, and is sent once,
+ * whole.
+ */
 static void test_flush_again(void **state)
 {
 	char *item = string_of(OUTBOX_ITEM_BYTES);

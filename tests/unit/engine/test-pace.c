@@ -1,4 +1,7 @@
-/* Moments of calls under a rising rate, against the integral of the rate. */
+/*
+ * Start times of calls at a rising rate, compared with the integral of the
+ * rate.
+ */
 #include "agent/engine/job/call_starts.h"
 
 #include "base/clock.h"
@@ -9,7 +12,7 @@
 
 #include <cmocka.h>
 
-/* Calls that are due until a moment, the first one at 0. */
+/* Number of calls that are due until time t; the first is due at 0. */
 static double due_until(double t, double rate, double ramp)
 {
 	if (t <= ramp)
@@ -44,7 +47,9 @@ static void test_pace_follows_the_rate(void **state)
 					       rows[i].rate, rows[i].ramp_s);
 
 			assert_true(next > at);
-			/* never faster than before, nor than the ceiling */
+			/*
+			 * never faster than before, and never above the ceiling
+			 */
 			assert_true(next - at <= gap + 2);
 			assert_true((double)(next - at) >=
 				    (double)NS_PER_S / rows[i].rate - 2);
@@ -55,7 +60,7 @@ static void test_pace_follows_the_rate(void **state)
 	}
 }
 
-/* A generator that was held up goes on from a moment between two calls. */
+/* A generator that was delayed continues from a time between two calls. */
 static void test_pace_from_any_moment(void **state)
 {
 	int64_t next = call_starts_next_ns(3 * NS_PER_S, 2, 10);

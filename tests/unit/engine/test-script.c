@@ -10,7 +10,7 @@
 
 #define MS NS_PER_MS
 
-/* What the script did, one word an act. */
+/* What the script did, one word per action. */
 struct fake {
 	char log[512];
 	int hold_err;
@@ -189,7 +189,8 @@ static void test_acts(void **state)
 	script_state(&s, UA_CALL_ESTABLISHED);
 	script_run(&s, 1);
 	assert_string_equal(f.log, "sndcode message ");
-	script_acted(&s, WIRE_SCRIPT_TRANSFER, NULL); /* of something else */
+	script_acted(&s, WIRE_SCRIPT_TRANSFER, NULL); /* acknowledges another
+						       * action */
 	script_run(&s, 2);
 	assert_string_equal(f.log, "sndcode message ");
 	script_acted(&s, WIRE_SCRIPT_MESSAGE, NULL);
@@ -225,7 +226,7 @@ static void test_act_not_answered(void **state)
 	assert_non_null(strstr(f.log, "failed(transfer: the call ended"));
 }
 
-/* The end of a call reports the first thing that was never carried out. */
+/* The end of a call reports the first action that was never carried out. */
 static void test_dtmf(void **state)
 {
 	BEGIN({WIRE_SCRIPT_DTMF, "12 100 100"}, {WIRE_SCRIPT_ASSERT_DTMF, "34"},
@@ -234,7 +235,7 @@ static void test_dtmf(void **state)
 
 	assert_true(script_run(&s, 0) == INT64_MAX);
 	assert_string_equal(f.log, "");
-	script_digit(&s, '9'); /* before the first assert: passed over */
+	script_digit(&s, '9'); /* before the first assert: skipped */
 	script_state(&s, UA_CALL_ESTABLISHED);
 	script_run(&s, 1 * MS);
 	assert_string_equal(f.log, "dtmf ");
@@ -243,7 +244,7 @@ static void test_dtmf(void **state)
 	script_digit(&s, '3');
 	assert_true(script_run(&s, 3 * MS) == 2 * MS + SCRIPT_STATE_WAIT_NS);
 	script_digit(&s, '4');
-	/* the 4 was part of what held */
+	/* the 4 was part of the match */
 	assert_true(script_run(&s, 4 * MS) == 54 * MS);
 	script_digit(&s, '4');
 	script_digit(&s, '#');

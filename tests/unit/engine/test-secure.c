@@ -1,4 +1,4 @@
-/* Calls between engine processes whose media is encrypted. */
+/* Calls between engine processes with encrypted media. */
 #include "pair.h"
 
 #include "control/wire/text.h"
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What one sent is what the other received, counted and sized alike. */
+/* Packets and bytes that one side sent equal those that the other received. */
 static void check_exact(json_t *from, json_t *to, const char *suite)
 {
 	static const char *const equal[] = {"packets", "bytes"};
@@ -24,7 +24,10 @@ static void check_exact(json_t *from, json_t *to, const char *suite)
 		assert_int_equal(number(in, zero[i]), 0);
 }
 
-/* Its key stands in SDP, and nowhere in what an engine reports. */
+/*
+ * The SDES key is in the SDP that is sent, and in nothing that an engine
+ * reports.
+ */
 static void check_redacted(const struct process *p, bool keyed)
 {
 	static const char start[] = "inline:";
@@ -64,7 +67,7 @@ static void check_call(struct pair *pair, const char *suite, bool keyed)
 	assert_null(event(&pair->caller, "state", "CALL_MENC", 1));
 	check_redacted(&pair->caller, keyed);
 	check_redacted(&pair->callee, keyed);
-	/* one sample a second and stream */
+	/* one sample per second and stream */
 	assert_true(samples(&pair->caller, "in", "srtp_auth_failed") > 0);
 	assert_int_equal(samples(&pair->caller, "out", "srtp_auth_failed"), 0);
 }
@@ -93,7 +96,7 @@ static void test_secure_suites(void **state)
 	}
 }
 
-/* Who wants what, and what becomes of the call. */
+/* The encryption policy of each side, and the outcome of the call. */
 static void test_secure_wishes(void **state)
 {
 	static const struct {
@@ -101,7 +104,7 @@ static void test_secure_wishes(void **state)
 		const char *caller;
 		bool established;
 		bool encrypted;
-		const char *reason; /* the callee's */
+		const char *reason; /* the callee's reason */
 	} cases[] = {
 		{"none", "sdes", true, false, ""},
 		{"sdes", "none", true, false, ""},
@@ -162,7 +165,7 @@ static void test_secure_wishes(void **state)
 	}
 }
 
-/* How many versions of our session (o= line) went out. */
+/* Number of versions of our session (o= line) that were sent. */
 static unsigned versions_sent(const struct process *p)
 {
 	unsigned long last = 0;
@@ -185,8 +188,10 @@ static unsigned versions_sent(const struct process *p)
 	return count;
 }
 
-/* New keys with each re-INVITE, and nothing is lost. That they are new shows
- * in the version: a plain re-INVITE changes nothing and keeps it. */
+/*
+ * Each re-INVITE carries new keys, and no packet is lost. The o= version shows
+ * that they are new: a re-INVITE without changes keeps the version.
+ */
 static void test_secure_rekey(void **state)
 {
 	struct pair pair;
@@ -207,7 +212,7 @@ static void test_secure_rekey(void **state)
 	pair_release(&pair);
 }
 
-/* DTLS-SRTP: as exact; a silence of the handshake's length comes first. */
+/* DTLS-SRTP: equally exact, after a silence as long as the handshake. */
 static void test_secure_dtls(void **state)
 {
 	static const char *const suites[] = {"AES_CM_128_HMAC_SHA1_80",
@@ -239,7 +244,10 @@ static void test_secure_dtls(void **state)
 	}
 }
 
-/* Both ports said once that they have keys; reports came, all authentic. */
+/*
+ * Both ports reported once that they have keys. Reports arrived, all of them
+ * authentic.
+ */
 static void check_ports(const struct process *side)
 {
 	unsigned seen = 0;
@@ -258,8 +266,10 @@ static void check_ports(const struct process *side)
 		number(event(side, "evidence", NULL, 0), "srtp_refused"), 0);
 }
 
-/* DTLS-SRTP where one side has no a=rtcp-mux, or an offer of it: a handshake
- * for each port. */
+/*
+ * DTLS-SRTP where one side does not offer or accept a=rtcp-mux: a handshake for
+ * each port.
+ */
 static void test_secure_dtls_ports(void **state)
 {
 	static const char *const refusals[][2] = {{",\"rtcp_mux\":false", ""},
@@ -297,7 +307,10 @@ static void test_secure_dtls_ports(void **state)
 	}
 }
 
-/* RTCP over the port of RTP: reports arrive, packets are no less exact. */
+/*
+ * RTCP multiplexed on the RTP port: reports arrive, and packet counts stay
+ * exact.
+ */
 static void test_secure_mux(void **state)
 {
 	struct pair pair;

@@ -1,10 +1,13 @@
-/* What calls between engine processes signal: extensions, redirections. */
+/* SIP extensions and redirections in calls between engine processes. */
 #include "pair.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/** Messages of a direction that begin so and hold a text. */
+/**
+ * Number of messages of a direction that begin with and contain the given
+ * texts.
+ */
 static int messages(const struct process *p, const char *dir, const char *start,
 		    const char *text)
 {
@@ -50,7 +53,7 @@ static void test_extensions(void **state)
 	assert_int_equal(messages(&pair.caller, "sent", "INVITE ",
 				  "\r\nSession-Expires: 4;refresher=uac\r\n"),
 			 1);
-	/* one with an offer by the script, one or more by the timer */
+	/* one with an offer by the script, one or more by the session timer */
 	assert_int_equal(messages(&pair.caller, "sent", "UPDATE ",
 				  "\r\nContent-Type: application/sdp\r\n"),
 			 1);
@@ -145,7 +148,7 @@ static void test_ring_timeout(void **state)
 
 #define TARGET "\"target\":{\"hosts\":[{\"host\":\"127.0.0.1\",\"port\":%u}]}"
 
-/* The caller knows 1002 and 1003, both of one engine. */
+/* The caller knows 1002 and 1003, both on the same engine. */
 static void attended(struct pair *pair, const char *script)
 {
 	char steps[2048];
@@ -198,7 +201,10 @@ static void test_attended_transfer(void **state)
 	assert_int_equal(messages(&pair.callee, "received", "INVITE sip:1003@",
 				  "\r\nReplaces: "),
 			 1);
-	/* two taken, the one placed for the transfer, and that one taken */
+	/*
+	 * two calls answered, the call placed for the transfer, and that call
+	 * answered
+	 */
 	assert_non_null(event(&pair.callee, "call", NULL, 3));
 	assert_null(event(&pair.callee, "call", NULL, 4));
 	assert_null(event(&pair.caller, "call", NULL, 2));
@@ -221,7 +227,7 @@ static void test_attended_transfer_given_up(void **state)
 	assert_false(has_state(&pair.callee, "REFER"));
 	assert_null(event(&pair.callee, "call", NULL, 2));
 	pair_release(&pair);
-	/* nobody there: the script ends, and says why */
+	/* nobody answers: the script ends with a reason */
 	attended(&pair, "[\"transfer_attended\",\"start 1009\"],"
 			"[\"hangup\"]");
 	assert_string_equal(

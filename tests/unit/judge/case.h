@@ -1,5 +1,6 @@
 /**
- * Events and specs of runs for tests of the judge. JSON is written with ' for ".
+ * Events and specs of runs for the tests of the judge. JSON is written with '
+ * for ".
  */
 #ifndef OFFHOOK_TESTS_JUDGE_CASE_H
 #define OFFHOOK_TESTS_JUDGE_CASE_H
@@ -17,7 +18,7 @@
 
 #include <cmocka.h>
 
-/** Parse it; a mistake fails the test. */
+/** Parse JSON text. A syntax error fails the test. */
 json_t *load(const char *text);
 
 #define EVIDENCE "{'kind':'evidence','receive_queue_drops':0,'ring_drops':0}"

@@ -15,8 +15,8 @@ struct row {
 	const char *role;
 	const char *type;
 	const char *value;
-	const char *pointer; /* NULL: it is right */
-	const char *reason;  /* part of it */
+	const char *pointer; /* NULL: the conditions are valid */
+	const char *reason;  /* a part of the reason */
 };
 
 #define STATE "caller-sipclient-state-conditions"
@@ -117,10 +117,13 @@ static const struct row rows[] = {
 	 "{\"conditions\":[{\"field\":\"one_way\",\"type\":\"lt\","
 	 "\"value\":\"1\",\"direction\":\"out\"}]}",
 	 "/conditions/0/direction", "direction in"},
-	/* wrong names */
+	/* unknown names */
 	{"caller", "caller-nothing-conditions", "{\"conditions\":[]}", "",
 	 "unknown condition type"},
-	/* may be switched off; a condition of it could not be judged */
+	/*
+	 * transcription may be switched off; then a condition on it cannot be
+	 * judged
+	 */
 	{"caller", "caller-transcription-conditions", "{\"conditions\":[]}",
 	 NULL, NULL},
 	{"caller", "caller-transcription-conditions",
@@ -238,7 +241,7 @@ static const struct row rows[] = {
 	 "\"20\"}]}",
 	 "/conditions/0/type_rtp_measures",
 	 "must be one of rtp_xr_ (loss, discard, "},
-	/* every one is named, to the last */
+	/* every role is named, up to the last */
 	{"caller", RTP, "{\"conditions\":[{\"type_rtp_measures\":\"audio_\"}]}",
 	 "/conditions/0/type_rtp_measures",
 	 "rtp_ (byte_per_sec, jitter, lost, lost_per_sec, mos, pkt_per_sec, "
@@ -340,7 +343,7 @@ static bool needs_audio(const char *type, const char *fields, const char *role)
 	return needs;
 }
 
-/* Only the roles that are asked for their audio decode it. */
+/* Only the roles whose conditions need audio decode it. */
 static void test_conditions_on_audio_need_it(void **state)
 {
 	static const char level[] = "{\"field\":\"level\",\"type\":\"ge\","

@@ -1,5 +1,7 @@
-/* How a call ended against the verdict, and the conditions that replace it:
- * the tables of docs/reference/conditions.md. */
+/*
+ * The verdict by how a call ended, and the conditions that replace this rule:
+ * the tables of docs/reference/conditions.md.
+ */
 #include "case.h"
 
 #define CALLEE "{'role':'callee','steps':[[{'type':'answer'}]]}"
@@ -76,7 +78,7 @@ static void add_states(struct judge_input *in, const char *role,
 }
 
 /**
- * Judge a run of one role and one call, or of two that ended alike.
+ * Judge a run of one role with one call, or with two calls that ended alike.
  * @param conditions  entries of condition type "ROLE-" type; NULL: none
  * @param message     the final response that was received; NULL: none
  */
@@ -133,7 +135,7 @@ static void test_each_end(void **state)
 {
 	static const struct {
 		struct end end;
-		const char *description; /* NULL: it passes */
+		const char *description; /* NULL: the run passes */
 	} rows[] = {
 		{{"out", true, "local", 1, 0, "hung up by us"}, NULL},
 		{{"out", true, "remote", 1, 0, "hung up by the peer"}, NULL},
@@ -166,7 +168,7 @@ static void test_each_end(void **state)
 		 NULL},
 		{{"in", false, "remote", 0, 0, "hung up by the peer"},
 		 "was not established (hung up by the peer)"},
-		/* an agent that does not say what was expected */
+		/* an agent that does not report what was expected */
 		{{"out", true, "local", -1, 0, ""}, NULL},
 		{{"out", true, "failed", -1, 0, TIMER}, TIMER},
 		{{"in", false, "cancelled", -1, 0, ""}, NULL},
@@ -189,7 +191,7 @@ static void test_calls_are_counted(void **state)
 	      "; 3 of 3 calls ended otherwise than the test asked");
 }
 
-/* A call that the agent never accounted for did not end as asked. */
+/* A call whose end the agent never reported did not end as required. */
 static void test_call_never_accounted_for(void **state)
 {
 	const struct end none = {"in", true, "", 0, 0, ""};
@@ -205,8 +207,10 @@ static void test_call_never_accounted_for(void **state)
 #define COUNT        "-call-count-conditions"
 #define SIP_OF(more) "[{'cseq':'INVITE','direction':'received'," more "}]"
 
-/* Conditions that hold of a call that failed, or was refused: what they leave
- * of the verdict. */
+/*
+ * Conditions that hold for a call that failed or was refused, and the verdict
+ * they lead to.
+ */
 static void test_what_replaces_the_rule(void **state)
 {
 	static const char refusal[] = "SIP/2.0 486 Busy Here\r\nCall-ID: id\r\n"
@@ -220,7 +224,7 @@ static void test_what_replaces_the_rule(void **state)
 		const char *conditions;
 		bool passes;
 	} rows[] = {
-		/* states of calls */
+		/* conditions on call states */
 		{&dropped, ok, ST, "[{'type':'has','state':'CALL_FAILED'}]",
 		 true},
 		{&dropped, ok, ST,
@@ -231,7 +235,7 @@ static void test_what_replaces_the_rule(void **state)
 		 false},
 		{&dropped, ok, ST, "[{'type':'hasnot','state':'REFER'}]",
 		 false},
-		/* counts */
+		/* conditions on counts */
 		{&dropped, ok, COUNT,
 		 "[{'count':'dropped','type':'eq','value':'1'}]", true},
 		{&dropped, ok, COUNT,
@@ -244,7 +248,7 @@ static void test_what_replaces_the_rule(void **state)
 		 true},
 		{&dropped, ok, COUNT,
 		 "[{'count':'failed','type':'eq','value':'0'}]", false},
-		/* the final response */
+		/* conditions on the final response */
 		{&busy, refusal, SIP,
 		 SIP_OF("'method':'486','field':'message','type':'ispresent'"),
 		 true},
@@ -271,7 +275,7 @@ static void test_what_replaces_the_rule(void **state)
 		{&dropped, ok, SIP,
 		 SIP_OF("'method':'200','field':'message','type':'ispresent'"),
 		 false},
-		/* headers and figures */
+		/* conditions on headers and figures */
 		{&dropped, ok, SIP,
 		 SIP_OF("'field':'header','header':'Server','type':'is',"
 			"'value':'x'"),
@@ -300,7 +304,10 @@ static void test_what_replaces_the_rule(void **state)
 		      rows[i].passes ? JUDGE_PASSED : JUDGE_FAILED, "caller:");
 }
 
-/* What replaces the registrations of a role is a state of one. */
+/*
+ * A condition on a state of a registration replaces the rule for the
+ * registrations of the role.
+ */
 static void test_what_replaces_registrations(void **state)
 {
 	const struct end none = {"out", true, "local", 1, 0, ""};

@@ -1,4 +1,7 @@
-/* Conditions on SIP messages: which are selected, what is said of them. */
+/*
+ * Conditions on SIP messages: which messages are selected, and how a failure is
+ * described.
+ */
 #include "case.h"
 
 static const char invite[] = "INVITE sip:1002@x SIP/2.0\r\n"
@@ -50,7 +53,7 @@ static const struct {
 	 "'v=0 o=- 1 1 IN '"},
 	{"{'field':'sdp','type':'is','value':'1','method':'100'}", false,
 	 "it is no SDP"},
-	/* a header that is named has no part in the test of another field */
+	/* a named header is ignored when the condition tests another field */
 	{"{'field':'message','header':'X-None','type':'is','value':'1',"
 	 "'method':'100'}",
 	 false,
@@ -101,7 +104,7 @@ static void add_message(struct judge_input *in, const char *dir, int mono,
 }
 
 /**
- * Judge a run of one call with one SIP condition, which is taken over.
+ * Judge a run of one call with one SIP condition. Takes ownership of `item`.
  * @param fill  adds the messages
  */
 static void judge_item(json_t *item, void (*fill)(struct judge_input *in),
@@ -130,7 +133,8 @@ static void judge_item(json_t *item, void (*fill)(struct judge_input *in),
 	    !strstr(result.description, sentence))
 		fail_msg("%s: %d '%s'", json_dumps(item, 0), result.status,
 			 result.description);
-	description = json_string(result.description); /* it is UTF-8 */
+	description = json_string(result.description); /* the description is
+						        * valid UTF-8 */
 	assert_non_null(description);
 	json_decref(description);
 	judge_result_release(&result);
@@ -143,7 +147,7 @@ static void judge_item(json_t *item, void (*fill)(struct judge_input *in),
 
 static void add_call(struct judge_input *in)
 {
-	add_message(in, "received", 4, bye_ok); /* late to arrive */
+	add_message(in, "received", 4, bye_ok); /* arrives late */
 	add_message(in, "sent", 1, invite);
 	add_message(in, "received", 2, trying);
 	add_message(in, "received", 3, ok);
@@ -166,7 +170,7 @@ static void test_sip_every_row(void **state)
 	}
 }
 
-/* ---- transactions outside of calls ---- */
+/* ---- transactions outside a dialog ---- */
 
 static void add_register(struct judge_input *in, int mono, const char *call_id,
 			 const char *line, const char *more)
@@ -180,7 +184,7 @@ static void add_register(struct judge_input *in, int mono, const char *call_id,
 		    text);
 }
 
-/* Two accounts register at the same time, each is challenged. */
+/* Two accounts register at the same time, and each is challenged. */
 static void add_registrations(struct judge_input *in)
 {
 	static const char request[] = "REGISTER sip:x SIP/2.0";
@@ -203,7 +207,9 @@ static void registrations(const char *text, bool passes)
 	judge_item(load(text), add_registrations, passes, "");
 }
 
-/* A position is one in its own dialog, whatever others do meanwhile. */
+/*
+ * A position counts within its own dialog, whatever other dialogs do meanwhile.
+ */
 static void test_sip_positions_outside_of_calls(void **state)
 {
 #define REG(mseq) "{'field':'header','cseq':'REGISTER','mseq':'" mseq "',"
@@ -237,7 +243,9 @@ static void test_sip_positions_outside_of_calls(void **state)
 		      false);
 }
 
-/* A text that is cut within a character must not keep a run from its end. */
+/*
+ * A text that is cut within a character must not prevent the run from ending.
+ */
 static void test_sentences_are_utf8(void **state)
 {
 	char value[200] = "x";

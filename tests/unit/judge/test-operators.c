@@ -1,5 +1,7 @@
-/* Every condition type with every operator, field and direction, against one
- * run whose figures and messages are known. What holds is computed here. */
+/*
+ * Every condition type with every operator, field and direction, against one
+ * run with known figures and messages. The expected result is computed here.
+ */
 #include "case.h"
 
 #include "base/state.h"
@@ -68,7 +70,7 @@ static const struct {
 	 "Reason: last\r\n\r\n"},
 };
 
-/* the contract's six (4.3), the first without an offset */
+/* the six measures of the contract (4.3), the first without an offset */
 static const enum measure measures[] = {
 	MEASURE_rtp_rtt,          MEASURE_rtp_pkt_per_sec,
 	MEASURE_rtp_byte_per_sec, MEASURE_rtp_lost_per_sec,
@@ -96,7 +98,10 @@ static void fill(struct judge_input *in)
 		assert_int_equal(judge_input_add_message(in, "caller", m), 0);
 		json_decref(m);
 	}
-	/* each measure has figures of its own, and another role all of them */
+	/*
+	 * each measure has its own figures, and the other role has different
+	 * ones
+	 */
 	for (i = 0; i < 4 * SEED_MEASURES; i++) {
 		double base = 100 * (double)(i / 4) + (double)(i % 4);
 		struct judge_point point = {
@@ -119,7 +124,7 @@ static void fill(struct judge_input *in)
 	json_decref(spec);
 }
 
-/** Does the run pass with this one condition? Takes the item over. */
+/** Does the run pass with this one condition? Takes ownership of `item`. */
 static bool passes(const char *suffix, json_t *item, char *why, size_t size)
 {
 	char type[64];
@@ -140,7 +145,7 @@ static bool passes(const char *suffix, json_t *item, char *why, size_t size)
 	fill(in);
 	assert_int_equal(judge_run(&result, in, conditions), 0);
 	passed = result.status == JUDGE_PASSED;
-	/* a sentence if and only if it failed */
+	/* there is a description if and only if it failed */
 	assert_int_equal(passed, !result.description[0]);
 	snprintf(why, size, "%s", result.description);
 	judge_result_release(&result);
@@ -154,9 +159,9 @@ static bool passes(const char *suffix, json_t *item, char *why, size_t size)
 
 struct figure {
 	const char *suffix;
-	const char *more; /* other members */
+	const char *more; /* other members of the condition */
 	double value;
-	double step; /* to the neighbours */
+	double step; /* distance to the neighbouring values */
 };
 
 static const struct figure figures[] = {
@@ -226,12 +231,15 @@ static void test_figures(void **state)
 	(void)state;
 	for (size_t f = 0; f < sizeof(figures) / sizeof(figures[0]); f++)
 		for (size_t o = 0; o < 5; o++)
-			/* a number has no decimals that eq could round to */
+			/* an integer figure has no decimals for eq to round */
 			for (int at = o == 4 ? 3 : 0; at < 6; at++) {
 				double limit = figures[f].value +
 					       (at % 3 - 1) * figures[f].step;
 
-				/* as a number and as a text */
+				/*
+				 * the limit as a JSON number and as a JSON
+				 * string
+				 */
 				snprintf(text, sizeof(text),
 					 at < 3 ? "{'type':'%s','value':%.3f%s}"
 						: "{'type':'%s','value':"
@@ -252,10 +260,10 @@ struct words {
 	const char *suffix;
 	const char *more;
 	const char *whole;
-	const char *start;  /* not the whole */
-	const char *end;    /* not the whole, nor the start */
-	const char *middle; /* neither at the start nor at the end */
-	bool presence;      /* knows ispresent and notpresent */
+	const char *start;  /* a prefix, not the whole text */
+	const char *end;    /* a suffix, not the whole text, and not a prefix */
+	const char *middle; /* neither a prefix nor a suffix */
+	bool presence;      /* whether ispresent and notpresent apply */
 };
 
 #define HDR(name) ",'field':'header','header':'" name "'"
@@ -355,7 +363,7 @@ static void test_what_is_not_there(void **state)
 {
 	static const struct words absent[] = {
 		{"sip", HDR("X-None"), "", "", "", "", true},
-		/* a body that is none */
+		/* a body that is not SDP */
 		{"sip", ",'field':'sdp','method':'NOTIFY'", "", "", "", "",
 		 true},
 		{"sip", ",'field':'message','method':'486'", "", "", "", "",
@@ -383,7 +391,7 @@ static void test_what_is_not_there(void **state)
 
 static void test_positions(void **state)
 {
-	/* the received ones of the dialog: INVITE, ACK, NOTIFY, BYE */
+	/* received in the dialog: INVITE, ACK, NOTIFY, BYE */
 	static const struct {
 		const char *more;
 		const char *start;
@@ -415,7 +423,7 @@ static void test_positions(void **state)
 			expect(&w, "startswith", rows[k].start,
 			       strcmp(rows[k].start, rows[i].start) == 0);
 	}
-	/* no fifth one */
+	/* there is no fifth one */
 	{
 		const struct words w = {
 			"sip",

@@ -19,14 +19,14 @@ struct row {
 	const char *type; /* NULL: no conditions */
 	const char *conditions;
 	enum judge_status status;
-	size_t verdicts;         /* 0: not asked */
-	const char *description; /* part of it */
+	size_t verdicts;         /* 0: not checked */
+	const char *description; /* a part of the description */
 };
 
 #define DIGIT(call, mono, dir, digit, ms)                                    \
 	"{'kind':'dtmf','call':'" call "','mono':" mono ",'direction':'" dir \
 	"','digit':'" digit "','via':'rtpevent','ms':" ms "}"
-/* out of order, and of a call that nobody accounted for */
+/* events out of order, and of a call whose end was never reported */
 #define DIGITS                                                                                        \
 	"[" REGISTERED "," DIGIT("caller-1", "9", "in", "2", "100") "," DIGIT(                        \
 		"caller-0", "1", "in", "7",                                                           \
@@ -40,7 +40,7 @@ struct row {
 											 "]"
 #define DTMF  "dtmf-conditions"
 #define AUDIO "audio-conditions"
-/* a stream with audio, one that was decoded and silent, one that was not */
+/* a stream with audio, one decoded and silent, one not decoded */
 #define HEARD                                                               \
 	"[" REGISTERED                                                      \
 	"," CALL("caller-1",                                                \
@@ -60,7 +60,7 @@ struct row {
 #define HASNOT(state)      "[{'type':'hasnot','state':'" state "'}]"
 
 static const struct row rows[] = {
-	/* built-in */
+	/* the built-in rules */
 	{"one good call", CALLER(1), ONE, NULL, NULL, JUDGE_PASSED, 4, ""},
 	{"no call placed", CALLER(1), "[" REGISTERED "," EVIDENCE "]", NULL,
 	 NULL, JUDGE_FAILED, 3, "caller: 0 of 1 calls were placed"},
@@ -105,7 +105,7 @@ static const struct row rows[] = {
 	{"nothing to judge", "{'role':'caller','steps':[[{'type':'wait'}]]}",
 	 "[" EVIDENCE "]", NULL, NULL, JUDGE_FAILED, 0,
 	 "the run did nothing that could be judged"},
-	/* the tester's own faults */
+	/* failures of the tester itself */
 	{"ring drops", CALLER(1),
 	 "[" REGISTERED
 	 "," GOOD("caller-1", "1") ",{'kind':'evidence',"
@@ -236,7 +236,7 @@ static const struct row rows[] = {
 	{"digits without call", CALLER(1), "[" REGISTERED "," EVIDENCE "]",
 	 "caller-" DTMF, "[{'type':'is','value':''}]", JUDGE_FAILED, 4,
 	 "there was no call, so there are no digits"},
-	/* post-dial delay, every operator on both sides and on the edge */
+	/* post-dial delay: every operator below, at and above the limit */
 	{"ge edge", CALLER(1), ONE, "caller-" PDD, LIMIT("ge", "120"),
 	 JUDGE_PASSED, 5, ""},
 	{"ge below", CALLER(1), ONE, "caller-" PDD, LIMIT("ge", "121"),
@@ -307,7 +307,7 @@ static const struct row rows[] = {
 	 5, "p95 jitter of stream 'in' of call caller-1 was 2.8 ms"},
 	{"rtt unknown", CALLER(1), ONE, "caller-rtt-conditions",
 	 LIMIT("le", "100"), JUDGE_FAILED, 5, "has no round-trip time"},
-	/* counts and times */
+	/* counts and durations */
 	{"asr", CALLER(2),
 	 "[" REGISTERED
 	 "," GOOD("caller-1", "1") "," BUSY("caller-2") "," EVIDENCE "]",
@@ -426,7 +426,7 @@ static void test_strict_order(void **state)
 	judge_row(&row, "['strict_order']");
 }
 
-/* Uploads may arrive in any order; time decides. */
+/* Uploads may arrive in any order: the events are sorted by time. */
 static void test_states_sorted_by_time(void **state)
 {
 	struct row row = {
@@ -448,7 +448,7 @@ static void test_states_sorted_by_time(void **state)
 	judge_row(&row, "['strict_order']");
 }
 
-/* Equal times: as the agent told them. */
+/* Equal times: the order in which the agent reported them. */
 static void test_states_of_one_time(void **state)
 {
 	struct row row = {
@@ -477,7 +477,7 @@ static void test_states_of_one_time(void **state)
 	judge_row(&row, "['strict_order']");
 }
 
-/* A call known by its states only is a call, too. */
+/* A call of which only states are known is judged as a call, too. */
 static void test_call_never_accounted_for(void **state)
 {
 	struct row row = {

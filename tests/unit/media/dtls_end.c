@@ -12,12 +12,12 @@
 #include <cmocka.h>
 
 #define PAYLOAD 160
-#define LARGE   2048 /* the largest that is read: HANDOVER_BYTES */
+#define LARGE   2048 /* largest datagram that is read: HANDOVER_BYTES */
 
 static void send_h(const uint8_t *data, size_t bytes, void *arg)
 {
 	struct dtls_end *e = arg;
-	/* a record of an epoch that there is not, which is passed over */
+	/* a record of an epoch that does not exist; it is skipped */
 	uint8_t large[LARGE] = {0};
 	uint8_t *more = large + bytes;
 	size_t left = LARGE - bytes;
@@ -95,32 +95,37 @@ void dtls_end_keys(struct dtls_end *e)
 		srtp_context_new(&e->rx, &rx, MEDIA_SRTP_LIBRARY_BUILTIN), 0);
 }
 
-/* Pieces of messages that are never whole, of sizes that do not add up. */
+/*
+ * Fragments of messages that never become complete, with contradicting lengths.
+ */
 static size_t piece_make(uint8_t data[static 125], unsigned i)
 {
 	memset(data, 0x5a, 125);
 	memcpy(data, "\x16\xfe\xfd\0\0\0\0\0\0\0\0\0\x70", 13);
 	if (i % 3 == 0)
-		data[5] = 0x7f; /* a number far ahead of all others */
+		data[5] = 0x7f; /* a sequence number far ahead of all others */
 	data[10] = (uint8_t)i;
-	data[13] = (uint8_t)(i % 24); /* the message's type */
-	data[14] = 0;                 /* its size, up to 2 kB */
+	data[13] = (uint8_t)(i % 24); /* the handshake message type */
+	data[14] = 0;                 /* the message length, up to 2 kB */
 	data[15] = (uint8_t)(i % 8);
 	data[16] = (uint8_t)(7 * i);
-	data[17] = 0; /* its number */
+	data[17] = 0; /* message_seq */
 	data[18] = (uint8_t)(i % 5);
-	data[19] = 0; /* where the piece begins */
+	data[19] = 0; /* fragment_offset */
 	data[20] = (uint8_t)(i % 3);
 	data[21] = (uint8_t)(11 * i);
-	data[22] = data[23] = 0; /* and its size */
+	data[22] = data[23] = 0; /* and fragment_length */
 	data[24] = (uint8_t)(i % 4 ? 100 : 255);
 	return i % 7 ? 125 : 1 + i % 125;
 }
 
 void dtls_end_spoil(const struct dtls_end *e, unsigned first, unsigned count)
 {
-	/* an alert of no level, a change to no cipher, data in plain, and the
-	 * first pieces of messages that are due, of another size */
+	/*
+	 * an alert without a level, a ChangeCipherSpec without a cipher,
+	 * application data in plain text, and first fragments of expected
+	 * messages with another length
+	 */
 	static const struct {
 		const char *data;
 		size_t bytes;

@@ -1,5 +1,5 @@
 /**
- * The peer's end of one DTLS association, with a port of its own, for the tests.
+ * The peer's end of one DTLS association, with its own port.
  */
 #ifndef TESTS_UNIT_MEDIA_DTLS_END_H
 #define TESTS_UNIT_MEDIA_DTLS_END_H
@@ -14,37 +14,48 @@
 struct dtls_end {
 	struct peer peer;
 	struct media_addr to; /* our port */
-	bool large;           /* its datagrams have the largest size */
-	struct dtls *dtls;    /* NULL: not begun */
+	bool large;           /* its datagrams have the maximum size */
+	struct dtls *dtls;    /* NULL: no handshake was begun */
 	struct srtp_context *tx;
 	struct srtp_context *rx;
 };
 
-/** Open its port. @param to  where it sends to */
+/**
+ * Open the port.
+ * @param to  where it sends to
+ */
 void dtls_end_open(struct dtls_end *e, const struct media_addr *to);
 void dtls_end_close(struct dtls_end *e);
 
-/** Shake hands, or do so again: AEAD_AES_128_GCM. @param theirs  what our
- * certificate must be */
+/**
+ * Start a handshake, or another one, offering AEAD_AES_128_GCM.
+ * @param theirs  fingerprint that our certificate must have
+ */
 void dtls_end_begin(struct dtls_end *e, const struct dtls_identity *id,
 		    const struct media_fingerprint *theirs, bool client);
-/** What has come, and what is due; all but DTLS is left out. */
+/**
+ * Process received datagrams and expired timers. Anything but DTLS is skipped.
+ */
 void dtls_end_run(struct dtls_end *e);
-/** It is done: make its keys. */
+/** Derive the SRTP keys after the handshake. */
 void dtls_end_keys(struct dtls_end *e);
 
-/** Records and fragments that cannot be, or contradict the handshake's, of a
- * fixed list: what a spoofer can send from the peer's address. */
+/**
+ * Send records and fragments of a fixed list, which are invalid or contradict
+ * the handshake: what a spoofer can send from the peer's address.
+ */
 void dtls_end_spoil(const struct dtls_end *e, unsigned first, unsigned count);
 
-/** RTP of PCMA, 20 ms, encrypted; time stamps follow from the number. */
+/**
+ * Send 20 ms of PCMA as SRTP. The timestamp follows from the sequence number.
+ */
 void dtls_end_send_rtp(struct dtls_end *e, uint16_t seq);
 
-/** What of SRTP and SRTCP has come. */
+/** SRTP and SRTCP packets that arrived. */
 struct dtls_end_media {
 	unsigned rtp;   /* authentic */
 	unsigned rtcp;  /* authentic */
-	unsigned wrong; /* not authentic, or in plain */
+	unsigned wrong; /* not authentic, or not encrypted */
 };
 struct dtls_end_media dtls_end_media(struct dtls_end *e);
 

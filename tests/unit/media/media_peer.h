@@ -1,5 +1,5 @@
 /**
- * A bare UDP peer that writes and reads packets by hand, for the tests.
+ * A plain UDP peer that builds and reads packets by hand.
  */
 #ifndef TESTS_UNIT_MEDIA_PEER_H
 #define TESTS_UNIT_MEDIA_PEER_H
@@ -23,11 +23,17 @@ void peer_close(struct peer *p);
 void peer_send(const struct peer *p, const struct media_addr *to,
 	       const void *data, size_t bytes);
 
-/** One PCMA packet of 20 ms whose time stamp follows from its number. */
+/**
+ * Send one PCMA packet of 20 ms. The timestamp follows from the sequence
+ * number.
+ */
 void peer_send_rtp(const struct peer *p, const struct media_addr *to,
 		   uint32_t ssrc, uint16_t seq);
 
-/** Read what is there. @return bytes; -1: nothing */
+/**
+ * Read a datagram that has arrived.
+ * @return bytes; -1: nothing
+ */
 int peer_receive(const struct peer *p, uint8_t *data, size_t size);
 
 #endif

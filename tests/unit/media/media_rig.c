@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-/* Only a hang ends a test by time. */
+/* A limit that only a hang reaches. */
 #define HANG_NS (60 * NS_PER_S)
 
 void rig_open(struct rig *r, uint32_t sessions_max, uint32_t rtcp_interval_ms)

@@ -1,4 +1,7 @@
-/* The audio thread decodes: one direction of a session by hand, and sessions. */
+/*
+ * The audio thread's decoding: one direction of a session driven by hand, and
+ * whole sessions.
+ */
 #include "media/audio/audio_leg.h"
 
 #include "base/clock.h"
@@ -30,9 +33,9 @@ struct stream {
 	uint32_t ssrc;
 	uint16_t seq;
 	uint32_t ts;
-	size_t at; /* packet of the clip */
+	size_t at; /* index of the packet in the clip */
 	int64_t mono_ns;
-	bool marker; /* of the next one */
+	bool marker; /* of the next packet */
 };
 
 static void stream_open_as(struct stream *s, const struct codec *codec,
@@ -82,7 +85,10 @@ static void stream_step(struct stream *s)
 	s->mono_ns += s->ptime_ms * NS_PER_MS;
 }
 
-/* The next packet arrives. @return it was decoded */
+/*
+ * Deliver the next packet.
+ * @return it was decoded
+ */
 static bool stream_arrive(struct stream *s)
 {
 	const uint8_t *payload;
@@ -147,20 +153,22 @@ static void test_late_and_lost_packets(void **state)
 	(void)state;
 	stream_open(&s, &codec_pcma, 1000);
 	assert_true(stream_arrive(&s));
-	s.seq--; /* again */
+	s.seq--; /* a duplicate */
 	assert_false(stream_arrive(&s));
 	assert_int_equal(s.leg->late, 1);
 	stream_step(&s); /* lost */
 	stream_step(&s);
 	assert_true(stream_arrive(&s));
-	/* the repeated one moved the stream on by a packet, too */
+	/* the duplicate advanced the generated stream by a packet, too */
 	assert_float_equal(s.samples->gap_ms, 60, 0.01);
 	assert_int_equal(s.leg->packets, 2);
 	stream_close(&s);
 }
 
-/* A source that begins its numbers anew, back or forth, is heard again with the
- * second packet; what comes late is not taken for that. */
+/*
+ * A source whose sequence numbers jump, back or forth, is decoded again from
+ * the second packet on. A late packet is not taken for such a jump.
+ */
 static void test_source_that_begins_anew(void **state)
 {
 	static const uint16_t steps[] = {200,   1000,  5000,
@@ -192,7 +200,7 @@ static void test_late_burst_is_late(void **state)
 	stream_open(&s, &codec_pcma, 1000);
 	for (int k = 0; k < 10; k++)
 		assert_true(stream_arrive(&s));
-	s.seq = (uint16_t)(s.seq + 600); /* overtook these */
+	s.seq = (uint16_t)(s.seq + 600); /* these were overtaken */
 	s.ts += 600 * 160;
 	assert_true(stream_arrive(&s));
 	seq = s.seq;
@@ -208,8 +216,10 @@ static void test_late_burst_is_late(void **state)
 	stream_close(&s);
 }
 
-/* Where the time stamps have no relation to those before, the gap is that of
- * the arrival. */
+/*
+ * Where the timestamps are unrelated to those before, the gap is measured by
+ * arrival time.
+ */
 static void test_gap_where_time_begins_anew(void **state)
 {
 	struct stream s;
@@ -217,26 +227,29 @@ static void test_gap_where_time_begins_anew(void **state)
 	(void)state;
 	stream_open(&s, &codec_pcma, 1000);
 	assert_true(stream_arrive(&s));
-	/* another source after 5 s; it is heard from its second packet on */
+	/* another source after 5 s; it is decoded from its second packet on */
 	s.ssrc++;
 	s.ts += 123456789;
 	s.mono_ns += 5 * NS_PER_S;
 	assert_false(stream_arrive(&s));
 	assert_true(stream_arrive(&s));
 	assert_float_equal(s.samples->gap_ms, 5020, 0.01);
-	/* another law of the same clock: the time stamps go on */
+	/*
+	 * the other G.711 law, with the same clock rate: the timestamps
+	 * continue
+	 */
 	s.codec = &codec_pcmu;
 	s.mono_ns += 3 * NS_PER_MS;
 	assert_true(stream_arrive(&s));
 	assert_float_equal(s.samples->gap_ms, 0, 0.01);
-	/* a jump of the time stamps, either way, or half of the circle */
+	/* the timestamps jump forth, back, or by half of their range */
 	for (uint32_t jump = 0x10000000; jump; jump <<= 1) {
 		s.ts += jump;
 		s.mono_ns += 500 * NS_PER_MS;
 		assert_true(stream_arrive(&s));
 		assert_float_equal(s.samples->gap_ms, 503, 3.01);
 	}
-	/* hold, of an hour: they stood still, or went on */
+	/* on hold for an hour: the timestamps stood still, or advanced */
 	s.mono_ns += 3600 * NS_PER_S;
 	s.marker = true;
 	assert_true(stream_arrive(&s));
@@ -245,7 +258,7 @@ static void test_gap_where_time_begins_anew(void **state)
 	s.ts += 3600u * 8000;
 	assert_true(stream_arrive(&s));
 	assert_float_equal(s.samples->gap_ms, 3600000, 0.01);
-	/* the network held it up: nothing is missing */
+	/* the network delayed it: nothing is missing */
 	s.mono_ns += 1500 * NS_PER_MS;
 	assert_true(stream_arrive(&s));
 	assert_float_equal(s.samples->gap_ms, 0, 0.01);
@@ -255,7 +268,7 @@ static void test_gap_where_time_begins_anew(void **state)
 	stream_close(&s);
 }
 
-/* Comfort noise for ten minutes, a packet each 400 ms. */
+/* Comfort noise for ten minutes, one packet each 400 ms. */
 static void test_gap_of_long_comfort_noise(void **state)
 {
 	const uint8_t level = 60;
@@ -284,8 +297,10 @@ static void test_gap_of_long_comfort_noise(void **state)
 	stream_close(&s);
 }
 
-/* Of Opus with redundancy one packet of three is lost, then two in a row. The
- * encoder makes copies of what it finds worth it. */
+/*
+ * Opus with in-band FEC: one packet of three is lost, then two in a row. The
+ * encoder adds FEC only where it finds it worth the bits.
+ */
 static void check_recovery(const char *fmtp, bool copies)
 {
 	struct codec_settings settings;
@@ -314,7 +329,7 @@ static void check_recovery(const char *fmtp, bool copies)
 		assert_true(s.samples->mono_ns ==
 			    s.mono_ns - (recovered ? 40 : 20) * NS_PER_MS);
 	}
-	/* the copy is of the packet before */
+	/* the FEC copy is of the packet before */
 	before = s.leg->recovered;
 	stream_step(&s);
 	stream_step(&s);
@@ -328,10 +343,12 @@ static void check_recovery(const char *fmtp, bool copies)
 		assert_in_range(t.recovered, 13, 27);
 	else
 		assert_int_equal(t.recovered, 0);
-	/* they sound as what was sent */
+	/* the recovered frames sound like what was sent */
 	assert_true(fabs(t.heard_ms - 65 * 20 - 20 * (double)t.recovered) <
 		    100);
-	/* libopus 1.5 decodes the copies louder: 1.1 dB over all of it */
+	/*
+	 * libopus 1.5 decodes FEC copies louder: 1.1 dB over the whole stream
+	 */
 	assert_float_equal(t.level_dbov, -15.26, 1.5);
 	stream_close(&s);
 }
@@ -343,7 +360,10 @@ static void test_lost_packet_is_recovered(void **state)
 	check_recovery("maxaveragebitrate=20000", false);
 }
 
-/* A stranger's packet is not heard; who sends two in sequence is. */
+/*
+ * A packet of another SSRC is not decoded. That source is decoded after two
+ * packets in sequence.
+ */
 static void test_source_changes(void **state)
 {
 	struct stream s;
@@ -372,7 +392,7 @@ static void test_silence_is_counted_while_expected(void **state)
 	stream_open(&s, &codec_pcma, 1000);
 	for (int i = 0; i < 50; i++)
 		assert_true(stream_arrive(&s));
-	/* on hold for 5 s: none of its silence counts */
+	/* on hold for 5 s: the silence is not counted */
 	audio_leg_expect(s.leg, false, s.mono_ns);
 	s.mono_ns += 5 * NS_PER_S;
 	audio_leg_expect(s.leg, true, s.mono_ns);
@@ -412,7 +432,7 @@ static void test_payload_ring_refuses_when_full(void **state)
 	assert_int_equal(payload_ring_new(&r, 65536 + 1), -EINVAL);
 	assert_int_equal(payload_ring_new(&r, 65536), 0);
 	assert_false(payload_ring_peek(r, &head));
-	/* round and round, so that records go over the end */
+	/* several laps, so that records wrap at the end */
 	for (unsigned n = 0; n < 1000; n++) {
 		head.slot = n;
 		head.bytes = (uint16_t)(n % sizeof(data));
@@ -470,7 +490,7 @@ static void test_session_hears_its_peer(void **state)
 		/* all packets were decoded */
 		assert_int_equal(t->packets, a->total[out].packets);
 		assert_int_equal(t->late + t->undecodable + t->dropped, 0);
-		/* the built-in tones: 7200 of 32768 */
+		/* the level of the built-in tones: amplitude 7200 of 32768 */
 		assert_float_equal(t->level_dbov, -16.3, 0.5);
 		assert_true(t->silence_max_ms < 900);
 		assert_int_equal(t->tone_count, 4);
@@ -497,11 +517,11 @@ static void test_session_finds_one_way_audio(void **state)
 	rig_stop(&r, 2);
 	assert_int_equal(a->audio[0].packets, 0);
 	assert_false(a->audio[0].has_level);
-	/* whole seconds: more of them on a machine that is late */
+	/* whole seconds; more of them if the machine is late */
 	assert_true(a->audio[0].one_way_ms >= 2000);
 	assert_float_equal(fmod(a->audio[0].one_way_ms, 1000), 0, 1e-6);
 	assert_true(a->audio[0].silence_max_ms >= 2300);
-	/* it did not want to send: nothing is one-way for it */
+	/* it did not want to send, so nothing is one-way for it */
 	assert_true(b->audio[0].one_way_ms <= 0);
 	assert_true(b->audio[0].heard_ms > 1000);
 	rig_close(&r);

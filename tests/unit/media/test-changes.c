@@ -1,4 +1,4 @@
-/* A peer that changes in mid-call, and strangers who join in. */
+/* A peer that changes during the call, and strangers that send to our ports. */
 #include "media_peer.h"
 #include "media_rig.h"
 
@@ -70,7 +70,9 @@ static struct media_evidence ended(struct world *w)
 	return e;
 }
 
-/* RTP packets of ours that are there; the first one's header. */
+/*
+ * Read the RTP packets of ours that have arrived, and parse the first header.
+ */
 static size_t drain(const struct peer *p, struct rtp_header *ret)
 {
 	uint8_t data[2048];
@@ -89,7 +91,9 @@ static size_t drain(const struct peer *p, struct rtp_header *ret)
 	return count;
 }
 
-/* As drain(), once there are so many, however late our sending is. */
+/*
+ * As drain(), but wait for this number of packets, however late they are sent.
+ */
 static size_t await_packets(struct world *w, const struct peer *p,
 			    size_t wanted, struct rtp_header *ret)
 {
@@ -109,8 +113,10 @@ static size_t await_packets(struct world *w, const struct peer *p,
 	return count;
 }
 
-/* Offer and answer name another address: we send there, and what comes from
- * there is the same stream. */
+/*
+ * Offer and answer name another address: we send there, and packets from there
+ * continue the same stream.
+ */
 static void test_address_changes(void **state)
 {
 	struct world *w = *state;
@@ -132,13 +138,13 @@ static void test_address_changes(void **state)
 	assert_int_equal(w->log->total[0].received, 60);
 	assert_int_equal(w->log->total[0].lost, 0);
 	assert_int_equal(e.foreign_packets, 0);
-	/* what was on its way when the first was read */
+	/* packets that were in flight when the first was read */
 	at_first += drain(&w->rtp, &more);
 	assert_int_equal(at_first + at_second, w->log->total[1].packets);
 	assert_int_equal(after.ssrc, w->log->total[1].ssrc);
 }
 
-/* The peer begins anew with another SSRC (RFC 3550 8): nothing is lost. */
+/* The peer continues with another SSRC (RFC 3550 8): nothing is lost. */
 static void test_ssrc_changes(void **state)
 {
 	struct world *w = *state;
@@ -155,7 +161,7 @@ static void test_ssrc_changes(void **state)
 	assert_int_equal(w->log->total[0].ssrc, SSRC + 1);
 }
 
-/* Our number for what we receive, the peer's for what we send. */
+/* We receive with our payload type and send with the peer's. */
 static void test_payload_types_differ(void **state)
 {
 	struct world *w = *state;
@@ -181,7 +187,7 @@ static void test_payload_types_differ(void **state)
 	assert_true(w->log->total[0].has_score);
 }
 
-/* 15 contributing sources and an extension are header, not payload. */
+/* 15 CSRCs and an extension belong to the header, not to the payload. */
 static void test_csrcs_and_extension(void **state)
 {
 	struct world *w = *state;
@@ -201,7 +207,7 @@ static void test_csrcs_and_extension(void **state)
 		data[7] = (uint8_t)(i * 160);
 		peer_send(&w->rtp, &w->to, data, sizeof(data));
 	}
-	/* an extension that says it is longer than the packet */
+	/* an extension longer than the packet */
 	data[74] = 0x10;
 	peer_send(&w->rtp, &w->to, data, sizeof(data));
 	assert_int_equal(ended(w).invalid_packets, 1);
@@ -210,7 +216,10 @@ static void test_csrcs_and_extension(void **state)
 	assert_int_equal(w->log->total[0].bytes, 50 * sizeof(data));
 }
 
-/* Strangers and loops are counted by name; the peer's stream is what it is. */
+/*
+ * Packets of strangers and loops are counted separately. The peer's stream is
+ * unaffected.
+ */
 static void test_strangers_and_collisions(void **state)
 {
 	struct world *w = *state;

@@ -1,5 +1,7 @@
-/* Sessions that come, change and go all the time: nothing is lost or counted
- * twice, and (under the sanitizers) nothing is used after it is gone. */
+/*
+ * Sessions start, change and end all the time: nothing is lost or counted
+ * twice, and (under the sanitizers) nothing is used after it was freed.
+ */
 #include "media_peer.h"
 #include "media_rig.h"
 
@@ -25,14 +27,14 @@ struct churn {
 	struct media_session *sessions[SLOTS]; /* NULL: none */
 	bool applied[SLOTS];
 	uint64_t made;
-	uint64_t released; /* without an apply: nothing is told of them */
+	uint64_t released; /* released without an apply: they report nothing */
 	uint64_t stopped;
 	uint64_t totals;
 	uint64_t sent;
 	uint64_t received;
 	uint64_t sent_in_seconds;
 	uint64_t received_in_seconds;
-	unsigned asked; /* for media_engine_flush(), since the last one */
+	unsigned asked; /* calls for media_engine_flush() since the last one */
 	uint64_t flushes;
 };
 
@@ -163,10 +165,10 @@ static void everything_is_accounted_for(bool flushed)
 	assert_int_equal(c.sent, evidence.packets_sent);
 	assert_int_equal(c.sent, c.sent_in_seconds);
 	assert_int_equal(c.received, c.received_in_seconds);
-	/* sessions that were never applied were sent to as well */
+	/* packets were also sent to sessions that were never applied */
 	assert_true(c.received <= evidence.packets_received);
 	assert_true(c.received > 0);
-	/* Sessions that are ended one after the other follow at once. */
+	/* Sessions that end one after the other are flushed together. */
 	assert_true(flushed == (c.flushes > 0));
 	media_engine_free(c.engine);
 }
@@ -177,7 +179,7 @@ static void test_churn_accounts_for_everything(void **state)
 	everything_is_accounted_for(false);
 }
 
-/* Threads are woken late, for many commands at a time. */
+/* Threads wake late, with many commands at a time. */
 static void test_churn_accounts_for_everything_when_flushed(void **state)
 {
 	(void)state;
@@ -227,7 +229,7 @@ static void test_churn_flood_is_accounted_for(void **state)
 	to = media_session_local(log->session)->rtp;
 	n = rig_settle(&peer.at, &peer.at, MEDIA_RECVONLY);
 	assert_int_equal(media_session_apply(log->session, &n), 0);
-	/* the ring holds less than comes within the analysis' delay */
+	/* the ring holds less than what arrives within the analysis delay */
 	for (int i = 0; i < FLOOD; i++)
 		peer_send_rtp(&peer, &to, 77, (uint16_t)i);
 	rig_run_ms(&rig, 200);
@@ -238,7 +240,7 @@ static void test_churn_flood_is_accounted_for(void **state)
 			 FLOOD);
 	assert_int_equal(log->total[0].packets + evidence.ring_drops,
 			 evidence.packets_received);
-	/* how much is dropped is the scheduler's doing; that it adds up is ours */
+	/* the scheduler decides how much is dropped; the sums must add up */
 	print_message("flood: %llu ring drops, %llu queue drops\n",
 		      (unsigned long long)evidence.ring_drops,
 		      (unsigned long long)evidence.receive_queue_drops);

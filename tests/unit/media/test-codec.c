@@ -52,7 +52,7 @@ static void check_ptime(const struct codec *codec, uint16_t ptime_ms)
 	size_t count = per_packet * packets;
 	int16_t *pcm = tone_new(codec, count);
 	int16_t *heard = calloc(count, sizeof(*heard));
-	size_t skip = count / 4; /* until the decoder has settled */
+	size_t skip = count / 4; /* until the decoder has converged */
 	void *decoder = NULL;
 	struct clip clip;
 	double level;
@@ -144,7 +144,7 @@ static void test_codec_settings_of_fmtp(void **state)
 	assert_false(s.fec);
 }
 
-/* Bytes of 4 s, of which the last 3 are silent. */
+/* Size of 4 s of Opus, the last 3 of them silent. */
 static size_t opus_bytes(const char *fmtp, size_t *ret_unsent)
 {
 	size_t count = 48000 * 4;
@@ -183,7 +183,7 @@ static void test_codec_opus_honours_fmtp(void **state)
 
 #define G722_SAMPLES 16000
 
-/* A triangle of 500 Hz that grows, in noise that does at the middle. */
+/* A triangle of 500 Hz with rising amplitude, and noise from the middle on. */
 static void g722_signal(int16_t *pcm)
 {
 	uint32_t random = 1;
@@ -205,9 +205,11 @@ static uint64_t hash_add(uint64_t hash, unsigned byte)
 	return (hash ^ byte) * UINT64_C(1099511628211);
 }
 
-/* The sums are those of what the encoder and the decoder of ITU-T G.191 (STL,
- * G722 3.0) make of this signal. So 16 bits of ours are its 16 bits: a codec
- * that scales them is 6 dB off, and its code differs. */
+/*
+ * The checksums are those of the output of encoder and decoder of ITU-T G.191
+ * (STL, G722 3.0) for this signal. Our 16-bit samples equal its 16-bit samples:
+ * a codec that scales them is 6 dB off and gives other codes.
+ */
 static void test_codec_g722_is_that_of_itu(void **state)
 {
 	const struct codec_settings none = {0};
@@ -288,7 +290,7 @@ static void session_with(struct rig *rig, size_t index, const char *name)
 			 0);
 }
 
-/* The sender's payload type is one of the receiver's choice. */
+/* The sender uses the payload type that the receiver chose. */
 static void apply(struct rig_log *to, const struct rig_log *peer,
 		  uint8_t send_pt, uint8_t receive_pt)
 {
@@ -328,8 +330,10 @@ static void check_call(const struct codec *codec)
 	if (codec->bytes_per_s)
 		assert_int_equal(rig.logs[0].total[1].bytes,
 				 50 * (12 + codec->bytes_per_s / 50));
-	/* in real time: a wrong clock rate or time stamp step would show as
-	 * milliseconds a packet */
+	/*
+	 * in real time: a wrong clock rate or timestamp step would show as
+	 * milliseconds per packet
+	 */
 	assert_true(rig.logs[1].total[0].jitter_ms.n > 0);
 	assert_true(rig.logs[1].total[0].jitter_ms.median < 9);
 	rig_close(&rig);

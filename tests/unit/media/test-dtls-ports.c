@@ -1,4 +1,4 @@
-/* DTLS-SRTP without rtcp-mux: an association for each port (RFC 5764 section 3). */
+/* DTLS-SRTP without rtcp-mux: one association per port (RFC 5764 section 3). */
 #include "dtls_end.h"
 #include "media_rig.h"
 #include "srtp_both.h"
@@ -99,7 +99,7 @@ static bool shaking(const struct world *w)
 	return false;
 }
 
-/* Until both sides know how so many ended. */
+/* Run until both sides know the outcome of `count` handshakes. */
 static void shake(struct world *w, size_t count)
 {
 	int64_t end_ns = clock_mono_ns() + 20 * NS_PER_S;
@@ -114,7 +114,7 @@ static void shake(struct world *w, size_t count)
 	assert_int_equal(w->log->secured, count);
 }
 
-/* An RR on this port, with the keys of that one. */
+/* Send an RR to one port with the keys of another. */
 static void send_rtcp(struct world *w, int port, int keys)
 {
 	const struct rtcp_compound c = {.ssrc = SSRC, .cname = "peer"};
@@ -133,7 +133,7 @@ static void send_rtp(struct world *w, uint16_t from, uint16_t count)
 		dtls_end_send_rtp(&w->ends[RTP], (uint16_t)(from + i));
 }
 
-/* What came: RTP on its port, RTCP on the other one or on the same. */
+/* Check that RTP arrived on its port, and RTCP on its own or on the same. */
 static void check_came(struct world *w, bool mux)
 {
 	struct dtls_end_media rtp = dtls_end_media(&w->ends[RTP]);
@@ -167,7 +167,7 @@ static void test_both_roles(void **state, bool active)
 	struct world *w = *state;
 	struct media_evidence e;
 
-	/* the peer begins before we see its answer, on both ports */
+	/* the peer starts before we see its answer, on both ports */
 	begin(w, RTP, w->id, !active);
 	begin(w, RTCP, w->id, !active);
 	rig_run_ms(&w->rig, 50);
@@ -184,7 +184,7 @@ static void test_both_roles(void **state, bool active)
 	rig_run_ms(&w->rig, 600);
 	assert_int_equal(w->log->first_rtcp, 1);
 	assert_int_equal(refused(w), 0);
-	/* keys belong to their port */
+	/* keys are valid on their own port only */
 	send_rtcp(w, RTCP, RTP);
 	assert_int_equal(refused(w), 1);
 	send_rtcp(w, RTP, RTCP);
@@ -211,7 +211,10 @@ static void test_passive(void **state)
 	test_both_roles(state, false);
 }
 
-/* Another certificate on one port: that one is named, the other one is fine. */
+/*
+ * The wrong certificate on one port: the error names that port, the other is
+ * unaffected.
+ */
 static void wrong_certificate(void **state, int wrong)
 {
 	struct world *w = *state;
@@ -227,7 +230,7 @@ static void wrong_certificate(void **state, int wrong)
 			    wrong == RTP ? "RTP" : "RTCP");
 	assert_string_equal(w->log->ports[right].suite, SUITE);
 	rig_run_ms(&w->rig, 500);
-	/* nothing left in plain, nothing by the other's keys */
+	/* nothing is sent unencrypted, nothing with the other port's keys */
 	dtls_end_keys(&w->ends[right]);
 	assert_int_equal(dtls_end_media(&w->ends[right]).wrong, 0);
 	assert_int_equal(dtls_end_media(&w->ends[wrong]).wrong, 0);
@@ -244,8 +247,10 @@ static void test_wrong_certificate_for_rtcp(void **state)
 	wrong_certificate(state, RTCP);
 }
 
-/* The peer shakes hands for RTP at once, for RTCP late: packets flow, reports
- * wait, whichever way. */
+/*
+ * The peer starts the RTP handshake at once and the RTCP handshake late, in
+ * either role: packets flow, reports wait.
+ */
 static void test_rtcp_is_late(void **state)
 {
 	struct world *w = *state;
@@ -261,7 +266,7 @@ static void test_rtcp_is_late(void **state)
 	came = dtls_end_media(&w->ends[RTP]);
 	assert_true(came.rtp > 10 && came.rtcp == 0 && came.wrong == 0);
 	assert_int_equal(dtls_end_media(&w->ends[RTCP]).wrong, 0);
-	/* it waits for a key that does not fit */
+	/* it waits for a key that matches */
 	send_rtcp(w, RTCP, RTP);
 	rig_run_ms(&w->rig, 50);
 	settle(w, false, false);
@@ -281,8 +286,10 @@ static void test_rtcp_is_late(void **state)
 	assert_int_equal(w->log->total[0].srtp_refused, 1);
 }
 
-/* Offer and answer bring a port for RTCP, and take it away again: RTP goes on
- * with its keys. */
+/*
+ * Offers and answers add a port for RTCP and remove it again. RTP keeps its
+ * keys.
+ */
 static void test_mux_comes_and_goes(void **state)
 {
 	struct world *w = *state;
@@ -317,7 +324,7 @@ static void test_mux_comes_and_goes(void **state)
 	send_rtcp(w, RTP, RTP);
 	rig_run_ms(&w->rig, 500);
 	check_came(w, true);
-	/* whoever shakes hands for RTCP now is not heard */
+	/* a handshake for RTCP is ignored now */
 	peer_send(&w->ends[RTCP].peer, &w->ends[RTCP].to,
 		  "\x16\xfe\xfd\0\0\0\0\0\0\0\0\0\1\0", 14);
 	rig_run_ms(&w->rig, 50);
@@ -330,8 +337,10 @@ static void test_mux_comes_and_goes(void **state)
 	assert_int_equal(w->log->total[0].srtp_refused, 0);
 }
 
-/* Roles turned round by the peer's answer, and another association on each
- * port, one after the other. */
+/*
+ * The peer's answer reverses the roles. Then another association on each port,
+ * one after the other.
+ */
 static void test_turned_roles(void **state)
 {
 	struct world *w = *state;
@@ -360,7 +369,7 @@ static void test_turned_roles(void **state)
 	assert_int_equal(w->log->total[0].srtp_refused, 0);
 }
 
-/* What a spoofer sends on one port ends the handshake on neither. */
+/* Forged packets on one port stop the handshake on neither. */
 static void test_spoiled(void **state)
 {
 	struct world *w = *state;
@@ -387,7 +396,7 @@ static void test_spoiled(void **state)
 	assert_int_equal(w->log->first_rtcp, 1);
 }
 
-/* It ends while both are under way. */
+/* The session ends while both handshakes are under way. */
 static void test_end_under_way(void **state)
 {
 	struct world *w = *state;
@@ -399,7 +408,7 @@ static void test_end_under_way(void **state)
 	assert_int_equal(w->log->total[1].packets, 0);
 }
 
-/* with the built-in SRTP only: its keys are not what is tested */
+/* with the built-in SRTP only: its keys are not the subject of these tests */
 #define TEST(name) SRTP_ONE(name, world_open, world_close)
 #define BOTH(name) SRTP_BOTH(name, world_open, world_close)
 

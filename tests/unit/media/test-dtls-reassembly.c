@@ -1,4 +1,4 @@
-/* What of a DTLS peer's datagrams reaches the library. */
+/* Which parts of a DTLS peer's datagrams reach the library. */
 #include "media/security/dtls_reassembly.h"
 
 #include <stdio.h>
@@ -59,14 +59,14 @@ static int world_close(void **state)
 	return 0;
 }
 
-/* A piece of a message whose bytes are its number and where they stand. */
+/* A fragment of a message whose bytes are its message_seq and their offset. */
 struct piece {
 	uint8_t type;
 	uint8_t seq;
 	unsigned length;
 	unsigned offset;
 	unsigned bytes;
-	uint8_t salt; /* not 0: other bytes */
+	uint8_t salt; /* not 0: changes the bytes */
 };
 
 static void put24(uint8_t *p, unsigned value)
@@ -104,7 +104,10 @@ static void take(struct world *w, const struct piece *p)
 	dtls_reassembly_input(w->r, data, piece_write(data, p));
 }
 
-/* The n-th record is this message, whole, with the next number. */
+/*
+ * The n-th delivered record is this message, whole, with the next sequence
+ * number.
+ */
 static void check_given(const struct world *w, unsigned n, uint8_t type,
 			uint8_t seq, unsigned length)
 {
@@ -135,8 +138,10 @@ static void hello(struct world *w)
 	check_given(w, 0, CLIENT_HELLO, 0, 90);
 }
 
-/* Fragments in any order, some twice, some over others; the next message came
- * before. A message repeated is no news. */
+/*
+ * Fragments in any order, some twice, some overlapping, and the next message
+ * first. A repeated message is not delivered again.
+ */
 static void test_fragments_in_any_order(void **state)
 {
 	struct world *w = *state;
@@ -159,7 +164,7 @@ static void test_fragments_in_any_order(void **state)
 	check_refused(w, 0, NULL);
 }
 
-/* Several messages in a record, several records in a datagram. */
+/* Several messages in a record, and several records in a datagram. */
 static void test_packed(void **state)
 {
 	struct world *w = *state;
@@ -170,7 +175,7 @@ static void test_packed(void **state)
 			   &(struct piece){CLIENT_HELLO, 0, 50, 0, 50, 0});
 	more = piece_write(data + used,
 			   &(struct piece){CERTIFICATE, 1, 80, 0, 30, 0});
-	/* its record's header out of the way: both in the first one */
+	/* remove the second record's header: both are in the first record */
 	memmove(data + used, data + used + 13, more - 13);
 	used += more - 13;
 	data[12] = (uint8_t)(used - 13);
@@ -183,7 +188,7 @@ static void test_packed(void **state)
 	check_refused(w, 0, NULL);
 }
 
-/* Pieces that say otherwise do not keep the true message away. */
+/* Contradicting fragments do not suppress the true message. */
 static void test_contradictions(void **state)
 {
 	static const struct piece others[] = {
@@ -219,7 +224,7 @@ static void test_contradictions(void **state)
 	}
 }
 
-/* Each piece that cannot be, and why. */
+/* Each invalid fragment, and the reason. */
 static void test_impossible(void **state)
 {
 	static const struct {
@@ -251,7 +256,10 @@ static void test_impossible(void **state)
 	assert_int_equal(w->count, 2);
 }
 
-/* Records: cut off, of another protocol, and those that cannot be in plain. */
+/*
+ * Records that are truncated, of another protocol, or must not be sent in plain
+ * text.
+ */
 static void test_records(void **state)
 {
 	static const struct {
@@ -278,7 +286,7 @@ static void test_records(void **state)
 		check_refused(w, i + 1, cases[i].reason);
 	}
 	assert_int_equal(w->count, 0);
-	/* those that can be are numbered; with keys they are as they came */
+	/* plain records are renumbered; encrypted ones pass unchanged */
 	dtls_reassembly_input(w->r,
 			      (const uint8_t *)"\x14\xfe\xfd\0\0\0\0\xff\0\0\0"
 					       "\0\x01\x01\x15\xfe\xff\0\0\0\0"
@@ -296,7 +304,7 @@ static void test_records(void **state)
 			    "\x17\xfe\xfd\0\1\0\0\xff\0\0\7\0\3xyz", 16);
 }
 
-/* More that never becomes whole than there is room for. */
+/* More incomplete messages than there is room for. */
 static void test_no_room(void **state)
 {
 	struct world *w = *state;
@@ -314,7 +322,7 @@ static void test_no_room(void **state)
 	check_given(w, 3, CERTIFICATE_VERIFY, 3, 78);
 }
 
-/* The longest message there may be. */
+/* The longest message allowed. */
 static void test_largest(void **state)
 {
 	struct world *w = *state;
@@ -330,7 +338,7 @@ static void test_largest(void **state)
 	check_refused(w, 0, NULL);
 }
 
-/* A server's messages, one of them empty. */
+/* The messages of a server, one of them empty. */
 static void test_of_a_server(void **state)
 {
 	struct world *w = *state;

@@ -1,4 +1,4 @@
-/* A session that does DTLS-SRTP, while strangers do their worst. */
+/* A session with DTLS-SRTP under attack by strangers. */
 #include "dtls_end.h"
 #include "media_rig.h"
 #include "srtp_both.h"
@@ -17,7 +17,7 @@
 
 #define SSRC      0x11223344
 #define FLOOD     400
-#define FRAGMENTS 30 /* fewer than the loop takes a second */
+#define FRAGMENTS 30 /* fewer than the loop takes per second */
 
 struct world {
 	struct rig rig;
@@ -75,7 +75,7 @@ static struct media_negotiated settled(struct world *w, bool active)
 	return n;
 }
 
-/* Until both know how it ended; what is no DTLS is left out. */
+/* Run until both sides know the outcome. Anything but DTLS is skipped. */
 static void shake(struct world *w)
 {
 	int64_t end_ns = clock_mono_ns() + 20 * NS_PER_S;
@@ -94,7 +94,7 @@ static void flood(struct world *w)
 {
 	uint8_t data[1400];
 
-	/* a handshake record of DTLS 1.2, and what no one can read */
+	/* a handshake record of DTLS 1.2 with unreadable content */
 	memset(data, 0x5a, sizeof(data));
 	memcpy(data, "\x16\xfe\xfd\0\0\0\0\0\0\0\0\x05\x6b\x01", 14);
 	for (int i = 0; i < FLOOD; i++) {
@@ -124,10 +124,10 @@ static void check_media(struct world *w)
 	assert_int_equal(w->log->total[0].lost, 0);
 	assert_int_equal(w->log->total[0].srtp_refused, 0);
 	assert_string_equal(w->log->total[0].srtp_suite, "AEAD_AES_128_GCM");
-	/* on one port: reports too */
+	/* on one port, so reports arrive there too */
 	came = dtls_end_media(&w->end);
 	assert_true(came.rtp > 10 && came.rtcp > 0 && came.wrong == 0);
-	/* some may have come during the handshake */
+	/* some may have arrived during the handshake */
 	assert_true(came.rtp <= w->log->total[1].packets);
 }
 
@@ -137,7 +137,7 @@ static void test_both_roles(void **state, bool active)
 	struct media_negotiated n = settled(w, active);
 	struct media_evidence e;
 
-	/* the peer begins before we see its answer; so do strangers */
+	/* the peer starts before we see its answer, and so do strangers */
 	peer_begin(w, !active);
 	rig_run_ms(&w->rig, 50);
 	assert_int_equal(media_session_apply(w->log->session, &n), 0);
@@ -161,7 +161,7 @@ static void test_passive(void **state)
 	test_both_roles(state, false);
 }
 
-/* A peer that takes a datagram of any size for good. */
+/* A peer that accepts and sends datagrams of any size. */
 static void test_large_flights(void **state)
 {
 	struct world *w = *state;
@@ -189,8 +189,10 @@ static void test_wrong_certificate(void **state)
 	assert_int_equal(w->log->total[1].packets, 0);
 }
 
-/* The peer's answer turns the roles round and nothing follows: media goes on. Then
- * it begins anew, as it may. */
+/*
+ * The peer's answer reverses the roles and no handshake follows: media
+ * continues. Then the peer starts a new handshake, as it may.
+ */
 static void test_turned_roles(void **state)
 {
 	struct world *w = *state;
@@ -223,8 +225,10 @@ static void test_turned_roles(void **state)
 	assert_int_equal(w->log->total[0].srtp_refused, 0);
 }
 
-/* What a spoofer can send from the peer's address, before and during the
- * handshake: it is done all the same. */
+/*
+ * Forged packets from the peer's address, before and during the handshake, do
+ * not stop it.
+ */
 static void test_spoiled(void **state, bool active)
 {
 	struct world *w = *state;
@@ -260,8 +264,10 @@ static void test_spoiled_passive(void **state)
 	test_spoiled(state, false);
 }
 
-/* The flood is there before anything is settled: most of it is not looked at,
- * and when its second is over the handshake is done. */
+/*
+ * The flood starts before the answer: most of it is not processed, and the
+ * handshake completes when the second is over.
+ */
 static void test_flood_before(void **state)
 {
 	struct world *w = *state;
@@ -278,7 +284,7 @@ static void test_flood_before(void **state)
 	check_media(w);
 }
 
-/* A session that wants no DTLS does not look at it. */
+/* A session without DTLS ignores DTLS packets. */
 static void test_not_wanted(void **state)
 {
 	struct world *w = *state;

@@ -1,4 +1,7 @@
-/* The DTLS-SRTP handshake: two machines joined by a queue that may lose. */
+/*
+ * The DTLS-SRTP handshake: two endpoints joined by a queue that may drop
+ * datagrams.
+ */
 #include "media/security/dtls.h"
 
 #include "media/security/srtp_keys.h"
@@ -20,12 +23,12 @@ struct queue {
 	size_t bytes[QUEUE_MAX];
 	unsigned count;
 	unsigned sent;
-	unsigned lose; /* bit n: the n-th datagram */
+	unsigned lose; /* bit n: drop the n-th datagram */
 };
 
 struct world {
 	struct dtls_identity *ids[2];
-	struct queue queues[2]; /* what side n sent */
+	struct queue queues[2]; /* sent by side n */
 	struct dtls *sides[2];  /* 0 client, 1 server */
 };
 
@@ -173,7 +176,10 @@ static void test_dtls_no_common_profile(void **state)
 	assert_non_null(strstr(dtls_reason(w->sides[0]), "profile"));
 }
 
-/* Any one datagram of either side is lost: repeated, and done. */
+/*
+ * Any single datagram of either side is lost: it is retransmitted and the
+ * handshake completes.
+ */
 static void test_dtls_loss(void **state)
 {
 	struct world *w = *state;
@@ -194,7 +200,7 @@ static void test_dtls_loss(void **state)
 	check_keys(w, 0);
 }
 
-/* Garbage, cut datagrams and repetitions change nothing. */
+/* Garbage, truncated datagrams and retransmissions change nothing. */
 static void test_dtls_hostile(void **state)
 {
 	struct world *w = *state;

@@ -1,4 +1,4 @@
-/* Digits as telephone-events: what is sent, what is made of what comes. */
+/* Digits as telephone-events: sending and receiving. */
 #include "media/audio/dtmf_receive.h"
 #include "media/audio/dtmf_send.h"
 
@@ -40,11 +40,14 @@ static void test_order_check(void **state)
 	assert_int_equal(dtmf_order_check(&o), -EINVAL);
 	o = order_of("1", 100, DTMF_GAP_MAX_MS + 1);
 	assert_int_equal(dtmf_order_check(&o), -EINVAL);
-	/* the longest one fits 16 bits at 48 kHz */
+	/* the longest digit fits 16 bits at 48 kHz */
 	assert_true(DTMF_DURATION_MAX_MS * 48 <= UINT16_MAX);
 }
 
-/* What the wire accepts the media engine accepts, at every limit. */
+/*
+ * Every digit that the wire protocol accepts is accepted by the media engine,
+ * at every limit.
+ */
 static void test_order_as_on_the_wire(void **state)
 {
 	static const char *const good[] = {"0123456789*#abcd", "1 40", "1 1300",
@@ -90,8 +93,10 @@ static void test_payload(void **state)
 	assert_int_equal(dtmf_event_of('\0'), -1);
 }
 
-/* 110 ms at 20 ms: durations 160 .. 800, 880 with E three times; the second
- * digit not before 110 + 50 ms. */
+/*
+ * 110 ms at 20 ms: durations 160 .. 800, then 880 with the E bit three times.
+ * The second digit does not start before 110 + 50 ms.
+ */
 static void test_send_places(void **state)
 {
 	static const uint16_t durations[] = {160, 320, 480, 640,
@@ -99,7 +104,7 @@ static void test_send_places(void **state)
 	struct dtmf_order o = order_of("1#", 110, 50);
 	struct dtmf_send d = {0};
 	struct dtmf_packet p;
-	uint32_t ts = UINT32_MAX - 300; /* it wraps on the way */
+	uint32_t ts = UINT32_MAX - 300; /* it wraps during the digit */
 	uint32_t first = ts;
 	int place = 0;
 
@@ -119,7 +124,7 @@ static void test_send_places(void **state)
 		assert_false(p.last);
 	}
 	assert_int_equal(p.digit, '1');
-	/* 160 ms is the next one's turn: place 8 at once */
+	/* the next digit starts at 160 ms: exactly packet 8 */
 	first = ts;
 	for (; place < 16; place++, ts += 160) {
 		assert_true(
@@ -153,7 +158,10 @@ static void test_send_gap_is_audio(void **state)
 	assert_int_equal(p.payload.duration, 1920);
 }
 
-/* A packet longer than the digit: the end three times, with its exact ms. */
+/*
+ * A packet time longer than the digit: the end three times, with the exact
+ * duration.
+ */
 static void test_send_long_packets(void **state)
 {
 	struct dtmf_order o = order_of("5", 50, 40);
@@ -183,7 +191,7 @@ struct arrival {
 	uint32_t ssrc;
 };
 
-/* "+5" a digit begins, "-5:100" it ends after 100 ms. */
+/* "+5": a digit starts; "-5:100": it ends after 100 ms. */
 static void hear(struct dtmf_receive *d, const struct arrival *list, size_t n,
 		 char *log, size_t size)
 {
@@ -231,7 +239,7 @@ static void test_receive_plain(void **state)
 	HEAR("+5 -5:100 ", {5, 0, 160, 1000, 0, 1}, {5, 0, 320, 1000, 20, 1},
 	     {5, 1, 800, 1000, 80, 1}, {5, 1, 800, 1000, 100, 1},
 	     {5, 1, 800, 1000, 120, 1});
-	/* the same digit twice: the time stamp tells */
+	/* the same digit twice: the timestamps differ */
 	HEAR("+5 -5:20 +5 -5:20 ", {5, 1, 160, 0, 0, 1}, {5, 1, 160, 0, 20, 1},
 	     {5, 1, 160, 800, 100, 1}, {5, 1, 160, 800, 120, 1});
 }
@@ -247,16 +255,16 @@ static void test_receive_disturbed(void **state)
 	/* the end was lost: the next digit ends it */
 	HEAR("+1 -1:40 +2 -2:20 ", {1, 0, 320, 0, 0, 1},
 	     {2, 1, 160, 1600, 200, 1});
-	/* a packet of the digit before comes late */
+	/* a late packet of the previous digit */
 	HEAR("+1 -1:20 +2 -2:20 ", {1, 1, 160, 0, 0, 1},
 	     {2, 0, 80, 1600, 200, 1}, {1, 1, 160, 0, 210, 1},
 	     {2, 1, 160, 1600, 220, 1});
-	/* across the wrap of the time stamp */
+	/* across the wrap of the timestamp */
 	HEAR("+1 -1:20 +2 -2:20 ", {1, 1, 160, UINT32_MAX - 10, 0, 1},
 	     {2, 1, 160, 1600, 200, 1}, {1, 1, 160, UINT32_MAX - 10, 210, 1});
 	/* another source */
 	HEAR("+1 -1:20 +1 -1:20 ", {1, 1, 160, 7, 0, 1}, {1, 1, 160, 7, 20, 2});
-	/* events that are no digits: modem tones */
+	/* events that are not digits: modem tones */
 	HEAR("", {36, 1, 800, 0, 0, 1}, {255, 1, 800, 100, 0, 1});
 }
 
@@ -288,7 +296,7 @@ static void test_receive_silence_ends(void **state)
 	assert_true(h.steps[0].mono_ns == 40 * NS_PER_MS);
 	dtmf_receive_time(&d, 10 * NS_PER_S, &h);
 	assert_int_equal(h.count, 0);
-	/* its packets may come still: it was reported */
+	/* its packets may still arrive: it was already reported */
 	hear(&d, one, 1, log, sizeof(log));
 	assert_string_equal(log, "");
 }

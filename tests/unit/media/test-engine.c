@@ -35,7 +35,7 @@ static void check_clean(const struct stream_total *sent,
 	assert_string_equal(received->codec, "PCMA");
 	assert_int_equal(received->packets, packets);
 	assert_int_equal(received->bytes, packets * 172);
-	/* what came before the receiver was told what to expect is stray */
+	/* packets from before the receiver's negotiation are stray */
 	assert_int_equal(received->received + received->stray, packets);
 	assert_true(received->has_loss);
 	assert_int_equal(received->lost, 0);
@@ -64,7 +64,10 @@ static void test_engine_two_sessions_count_exactly(void **state)
 	b = rig_session(&rig, 1);
 	assert_int_equal(media_session_start_ns(a->session), 0);
 	settle_pair(a, b, MEDIA_SENDRECV, MEDIA_SENDRECV);
-	/* due at start + 0, 20, ... ms: 3000 ms is still sent by a */
+	/*
+	 * packets are due at start + 0, 20, ... ms: the one at 3000 ms is still
+	 * sent by a
+	 */
 	end_ns = media_session_start_ns(a->session) + 3000 * NS_PER_MS + 1;
 	assert_int_equal(media_session_send_until(a->session, end_ns), 0);
 	end_ns = media_session_start_ns(b->session) + 3000 * NS_PER_MS;
@@ -144,7 +147,7 @@ static void test_engine_hold_stops_sending_not_measuring(void **state)
 	settle_pair(a, b, MEDIA_SENDRECV, MEDIA_SENDRECV);
 	rig_run_ms(&rig, 400);
 	settle_pair(a, b, MEDIA_INACTIVE, MEDIA_INACTIVE);
-	rig_run_ms(&rig, 300); /* the threads take it */
+	rig_run_ms(&rig, 300); /* until the threads have taken it */
 	media_engine_evidence(rig.engine, &before);
 	rig_run_ms(&rig, 600);
 	media_engine_evidence(rig.engine, &after);
@@ -155,7 +158,7 @@ static void test_engine_hold_stops_sending_not_measuring(void **state)
 	assert_int_equal(media_session_send_until(a->session, 1), 0);
 	rig_run_ms(&rig, 300);
 	rig_stop(&rig, 2);
-	/* sequence numbers went on: no loss and no restart */
+	/* the sequence numbers continued: no loss and no restart */
 	assert_true(a->total[1].packets > b->total[1].packets);
 	assert_int_equal(b->total[0].packets, a->total[1].packets);
 	assert_int_equal(b->total[0].lost, 0);
@@ -229,8 +232,10 @@ static void test_engine_speaks_ipv6(void **state)
 	rig_close(&rig);
 }
 
-/* An address that the kernel refuses is told, and is no error of ours, unless
- * packets went there before. */
+/*
+ * An address that the kernel refuses is reported. It is not our error, unless
+ * packets were sent there before.
+ */
 static void test_engine_refused_address(void **state)
 {
 	const struct media_addr broadcast = rig_addr("255.255.255.255", 4000);
@@ -246,7 +251,7 @@ static void test_engine_refused_address(void **state)
 	log = rig_session(&r, 0);
 	n = rig_settle(&broadcast, &report, MEDIA_SENDRECV);
 	assert_int_equal(media_session_apply(log->session, &n), 0);
-	rig_run_ms(&r, 2000); /* three reports */
+	rig_run_ms(&r, 2000); /* three RTCP intervals */
 	assert_true(log->unreachable[0] > 0);
 	assert_true(log->unreachable[1] > 0);
 	assert_true(log->unreachable_err == -EACCES ||
@@ -254,7 +259,7 @@ static void test_engine_refused_address(void **state)
 	media_engine_evidence(r.engine, &evidence);
 	assert_true(evidence.rtp_send_refused >= 10);
 	assert_true(evidence.rtcp_send_refused >= 3);
-	/* another address, that of an ordinary call: nothing more is told */
+	/* another address, of an ordinary call: no further report */
 	n = rig_settle(&good, &good, MEDIA_SENDRECV);
 	assert_int_equal(media_session_apply(log->session, &n), 0);
 	rig_run_ms(&r, 200);
@@ -264,15 +269,17 @@ static void test_engine_refused_address(void **state)
 	media_engine_evidence(r.engine, &evidence);
 	assert_int_equal(evidence.send_errors, 0);
 	assert_true(evidence.packets_sent > 0);
-	/* what was refused stays counted */
+	/* refused packets stay counted */
 	assert_true(evidence.rtp_send_refused >= 10);
 	assert_true(evidence.rtcp_send_refused >= 3);
 	rig_stop(&r, 1);
 	rig_close(&r);
 }
 
-/* RTCP that is refused too seldom to be told, as in a short call, is counted:
- * one in three is told, each is counted. */
+/*
+ * Refused RTCP packets are counted even if they are too few to be reported, as
+ * in a short call: one in three refusals is reported, each is counted.
+ */
 static void test_engine_counts_refused_rtcp(void **state)
 {
 	const struct media_addr good = rig_addr("127.0.0.1", 9);
@@ -304,19 +311,19 @@ static void test_engine_never_applied_is_released(void **state)
 
 	(void)state;
 	rig_open(&rig, 1, 0);
-	/* the ceiling counts what is owned, not what is on its way out */
+	/* the ceiling counts owned sessions, not those being released */
 	for (int i = 0; i < 20; i++) {
 		a = rig_session(&rig, 0);
 		a->session = media_session_free(a->session);
 	}
 	rig_run_ms(&rig, 300);
-	assert_int_equal(a->stopped, 0); /* nobody is told */
+	assert_int_equal(a->stopped, 0); /* no event is sent */
 	a = rig_session(&rig, 0);
 	rig_stop(&rig, 1);
 	assert_int_equal(a->totals[0] + a->totals[1], 0);
 	a = rig_session(&rig, 0);
 	a->session = media_session_free(a->session);
-	rig_close(&rig); /* releases what is on its way */
+	rig_close(&rig); /* frees the sessions being released */
 }
 
 static void test_engine_refuses_what_it_cannot_do(void **state)
@@ -380,7 +387,7 @@ static void test_engine_ports_run_out(void **state)
 	assert_int_equal(media_session_new(&s[0], engine, &params),
 			 -EADDRINUSE);
 	media_engine_free(engine);
-	/* two pairs, one of them taken: at most one session */
+	/* two port pairs, one of them in use: at most one session */
 	few.port_max = (uint16_t)(few.port_min + 3);
 	assert_int_equal(media_engine_new(&engine, &few), 0);
 	while (made < 3 && !err) {

@@ -22,8 +22,10 @@ static void test_g711_every_code_returns(void **state)
 	}
 }
 
-/* Decoder output values of G.711 tables 1 and 2, as 16-bit samples (4 times
- * the 14-bit value of mu-law, 8 times the 13-bit one of A-law). */
+/*
+ * Decoder outputs of G.711 tables 1 and 2, as 16-bit samples (4 times the
+ * 14-bit value of mu-law, 8 times the 13-bit value of A-law).
+ */
 static void test_g711_values_of_the_tables(void **state)
 {
 	static const struct {
@@ -54,8 +56,10 @@ static void test_g711_values_of_the_tables(void **state)
 				 a[i].sample);
 }
 
-/* Every input lies within half a step of its code's output: the output is
- * the middle of the interval (mu-law clips above its last decision value). */
+/*
+ * Every input is within half a step of its code's output: the output is the
+ * middle of the interval (mu-law clips above its last decision value).
+ */
 static void test_g711_error_is_half_a_step(void **state)
 {
 	(void)state;

@@ -1,5 +1,7 @@
-/* What nobody prepared is sent from the first packet on: its head is encoded at
- * once, and a thread goes on with it while it is sent. */
+/*
+ * A prompt that was not prepared is sent from the first packet on: its head is
+ * encoded at once, and a thread encodes the rest while it is being sent.
+ */
 #include "base/clock.h"
 #include "media/audio/audio_thread.h"
 #include "media/audio/prompt_load.h"
@@ -32,7 +34,10 @@
 
 static const char *const path = prompt_rig_path;
 
-/* A tone, and in its last third silence. @param silence  there is such a third */
+/*
+ * Write a tone.
+ * @param silence  whether the last third is silent
+ */
 static void wav_write(int rate, double seconds, bool silence)
 {
 	SF_INFO info = {
@@ -58,7 +63,7 @@ static void wav_write(int rate, double seconds, bool silence)
 	sf_close(file);
 }
 
-/* It may be whole before this thread sees it. */
+/* The clip may be complete before this thread looks. */
 static void begin(const struct clip **ret, struct prompt *p,
 		  const struct prompt_want *want)
 {
@@ -75,7 +80,7 @@ static void until_whole(const struct clip *clip)
 		nanosleep(&pause, NULL);
 }
 
-/* The file at the rate of Opus, and of PCMA. */
+/* The file, resampled to the rate of Opus and of PCMA. */
 static int16_t *samples_load(unsigned rate_hz, size_t *ret_count)
 {
 	int fd = open(prompt_rig_path, O_RDONLY);
@@ -104,7 +109,7 @@ static void check_same(const struct clip *a, const struct clip *b)
 	}
 }
 
-/* What is made piece by piece is what is made at once. */
+/* A clip encoded in pieces equals a clip encoded at once. */
 static void check_head(const struct prompt_want *want)
 {
 	int wake_fd = eventfd(0, EFD_NONBLOCK);
@@ -162,8 +167,10 @@ static void test_pieces_are_the_whole(void **state)
 	check_head(&want);
 }
 
-/* What is played first is made first, also of a byte stream; a lap later it is
- * what it always was. */
+/*
+ * The first part to be played is encoded first, also of a byte stream. After a
+ * lap the content is as always.
+ */
 static void check_first(const struct codec *codec, uint32_t from_ms)
 {
 	const struct prompt_want want = {.codec = codec, .ptime_ms = 20};
@@ -185,7 +192,7 @@ static void check_first(const struct codec *codec, uint32_t from_ms)
 	assert_false(clip_has(&clip, from, 2 * each + 1));
 	assert_false(clip_has(&clip, from - 1, each));
 	assert_false(clip_has(&clip, 0, each));
-	/* across the seam of the loop */
+	/* across the end of the loop */
 	while (!clip_has(&clip, clip.count - each, each)) {
 		assert_false(clip_has(&clip, 0, 1));
 		assert_int_equal(prompt_encoder_step(e, 20), 1);
@@ -217,7 +224,7 @@ static void test_pieces_begin_where_it_is_played(void **state)
 	}
 }
 
-/* It is made as far ahead of what is played as is said, and no further. */
+/* It is encoded as far ahead of playback as specified, and no further. */
 static void test_pieces_keep_ahead(void **state)
 {
 	const struct prompt_want want = {.codec = &codec_opus, .ptime_ms = 20};
@@ -237,7 +244,10 @@ static void test_pieces_keep_ahead(void **state)
 		nanosleep(&pause, NULL);
 		for (ahead = 0; clip_has(clip, 0, (size_t)ahead + 1);)
 			ahead++;
-		/* read before: no more than was due then, and a piece */
+		/*
+		 * the clock was read before: no more than was due then, plus a
+		 * piece
+		 */
 		assert_true(ahead * 20 <=
 			    (clock_mono_ns() - start_ns) / NS_PER_MS +
 				    PROMPT_LEAD_MS + 200);
@@ -245,7 +255,7 @@ static void test_pieces_keep_ahead(void **state)
 	print_message("%d ms made in %d ms\n", (int)ahead * 20,
 		      (int)((clock_mono_ns() - start_ns) / NS_PER_MS));
 	assert_false(clip_whole(clip));
-	/* what is under way when all is released is dropped */
+	/* unfinished work is dropped when everything is released */
 	prompt_put(p);
 	prompt_cache_free(cache);
 }
@@ -258,7 +268,7 @@ static int64_t cpu_ns(clockid_t clock)
 	return t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
-/* Of what nobody prepared this thread makes the first packets. */
+/* Of an unprepared prompt this thread encodes only the first packets. */
 static void test_head_costs_the_loop_little(void **state)
 {
 	struct prompt_want want = {.codec = &codec_opus, .ptime_ms = 20};
@@ -304,7 +314,7 @@ static void test_head_of_a_short_prompt_is_all(void **state)
 	prompt_cache_free(cache);
 }
 
-/* As many different ones as may be, all at once, and one more. */
+/* The maximum number of different clips at the same time, and one more. */
 static void test_clips_have_a_ceiling(void **state)
 {
 	struct prompt_want want = {.codec = &codec_opus, .ptime_ms = 20};
@@ -329,8 +339,10 @@ static void test_clips_have_a_ceiling(void **state)
 	prompt_cache_free(cache);
 }
 
-/* What nobody plays any more is not made to its end, which lies two minutes
- * away; and who comes in time has it whole. */
+/*
+ * A clip that nobody plays any more is not encoded to its end, which is two
+ * minutes away. A call that starts in time gets all of it.
+ */
 static void test_pieces_end_with_the_last_call(void **state)
 {
 	const struct prompt_want want = {.codec = &codec_opus, .ptime_ms = 20};
@@ -378,7 +390,7 @@ static struct rig_log *session(struct rig *rig, size_t index, unsigned audio)
 	return log;
 }
 
-/* The threads may go before what else runs here. */
+/* The threads may run before other work of this process. */
 static void engine_open(struct rig *rig)
 {
 	const struct media_engine_params params = {
@@ -412,14 +424,14 @@ static void settle(struct rig_log *log, const struct rig_log *peer,
 	settle_way(log, peer, fmtp, ptime_ms, MEDIA_SENDRECV);
 }
 
-/* @return false: this thread was so late that more may have been sent */
+/* @return false: this thread was late, so more may have been sent */
 static bool send_until(struct rig_log *log, int64_t until_ns)
 {
 	media_session_send_until(log->session, until_ns);
 	return clock_mono_ns() < until_ns;
 }
 
-/* @param again  it is settled anew in the middle */
+/* @param again  negotiate anew during the call */
 static void check_call(bool again)
 {
 	struct rig rig;
@@ -449,7 +461,7 @@ static void check_call(bool again)
 	if (!again && in_time)
 		assert_int_equal(a->total[1].packets + evidence.packets_unsent,
 				 100);
-	/* where of each place there was a packet, it was of the same tone */
+	/* wherever there was a packet, it had the same tone */
 	heard = &b->audio[0];
 	assert_int_equal(heard->tone_count, 1);
 	assert_true(fabs(heard->tones[0].hz - TONE_HZ) < 1);
@@ -472,7 +484,7 @@ static void test_head_call_settled_anew_goes_on(void **state)
 	check_call(true);
 }
 
-/* More than a lap of it, and nothing of the prompt. */
+/* More than a lap of silence, and nothing of the prompt. */
 static void test_silence_is_sent_while_it_grows(void **state)
 {
 	struct media_evidence evidence;
@@ -503,9 +515,9 @@ static void test_silence_is_sent_while_it_grows(void **state)
 	rig_close(&rig);
 }
 
-/* Something that keeps a thread from its work. */
+/* A task that keeps a thread busy. */
 struct blocker {
-	struct prompt_task task; /* first */
+	struct prompt_task task; /* must be first */
 	sem_t *over;
 };
 
@@ -543,7 +555,7 @@ static void workers_free(sem_t *over)
 		sem_post(over);
 }
 
-/* Nothing is made of it: the places are counted, and pass in time. */
+/* Nothing is encoded: the missing packets are counted, and time advances. */
 static void test_head_outrun_is_told(void **state)
 {
 	struct media_evidence evidence;

@@ -1,5 +1,8 @@
-/* Sessions behind a TURN server that sends garbage, and with ICE while strangers
- * flood them: the stream is what it is, all else has a name. */
+/*
+ * Sessions behind a TURN server that sends garbage, and sessions with ICE that
+ * strangers flood. The stream is unaffected, and every other packet is counted
+ * under a name.
+ */
 #include "media_peer.h"
 #include "media_rig.h"
 
@@ -27,7 +30,7 @@
 #define SOCKETS  2
 #define RTP_SIZE (12 + PEER_PAYLOAD_BYTES)
 
-/* What the TURN server knows of one socket of ours. */
+/* The TURN server's state of one of our sockets. */
 struct client {
 	struct media_addr from;
 	uint16_t channel;
@@ -119,7 +122,7 @@ static void server_answer(struct world *w, const uint8_t *data, size_t bytes,
 	size_t len;
 
 	if (data[0] >= 0x40 || stun_message_open(&m, data, bytes))
-		return; /* media of ours */
+		return; /* media from us */
 	if (m.class == STUN_MESSAGE_REQUEST) {
 		d.method = (enum stun_message_method)m.method;
 		d.id = m.id;
@@ -127,7 +130,10 @@ static void server_answer(struct world *w, const uint8_t *data, size_t bytes,
 			d.mapped = &mapped;
 			d.relayed = &relayed;
 		}
-		/* libre names no channel of a message: ours are known */
+		/*
+		 * libre does not read the channel number of a message; our
+		 * channels are known
+		 */
 		if (m.method == STUN_MESSAGE_CHANNEL)
 			c->channel = 0x4000;
 		assert_int_equal(stun_message_write(answer, &len, &d), 0);
@@ -187,7 +193,10 @@ static void rtp_write(uint8_t *data, uint16_t seq)
 	}
 }
 
-/* ChannelData. @param claims  the length it says */
+/*
+ * Send ChannelData.
+ * @param claims  the length in its header
+ */
 static void channel_send(const struct world *w, uint16_t channel, size_t claims,
 			 const uint8_t *data, size_t bytes)
 {
@@ -199,7 +208,7 @@ static void channel_send(const struct world *w, uint16_t channel, size_t claims,
 		  TURN_CHANNEL_BYTES + bytes);
 }
 
-/* An answer to nothing that was asked. */
+/* A response to a request that was never sent. */
 static void forged_send(const struct peer *from, const struct media_addr *to,
 			enum stun_message_method method, unsigned error,
 			uint8_t number)
@@ -223,7 +232,7 @@ static void forged_send(const struct peer *from, const struct media_addr *to,
 	peer_send(from, to, data, bytes);
 }
 
-/* @return datagrams of it that are no message and no frame */
+/* @return number of datagrams that are neither a message nor a frame */
 static unsigned garbage_send(struct world *w, const uint8_t *rtp)
 {
 	static const uint8_t large[65000];
@@ -231,8 +240,10 @@ static unsigned garbage_send(struct world *w, const uint8_t *rtp)
 	uint8_t data[2048];
 	size_t bytes;
 
-	/* by a channel of nobody; longer than the datagram; no channel at
-	 * all; an empty one; a frame in a frame; 65 kB */
+	/*
+	 * an unknown channel; longer than the datagram; no valid channel
+	 * number; empty; a frame in a frame; 65 kB
+	 */
 	channel_send(w, 0x4ff0, RTP_SIZE, rtp, RTP_SIZE);
 	channel_send(w, 0x4000, 2 * RTP_SIZE, rtp, RTP_SIZE);
 	channel_send(w, 0x7fff, RTP_SIZE, rtp, RTP_SIZE);
@@ -242,7 +253,7 @@ static unsigned garbage_send(struct world *w, const uint8_t *rtp)
 	channel_send(w, 0x4000, TURN_CHANNEL_BYTES + RTP_SIZE, data,
 		     TURN_CHANNEL_BYTES + RTP_SIZE);
 	channel_send(w, 0x4ff0, sizeof(large), large, sizeof(large));
-	/* an indication of us to the server, which it sends back; cut off */
+	/* our own Send indication, reflected by the server and truncated */
 	bytes = turn_frame_send(data, sizeof(data), &peer, rtp, RTP_SIZE);
 	assert_true(bytes > 0);
 	peer_send(&w->server, &w->clients[0].from, data, 7);
@@ -272,7 +283,7 @@ static void test_relay_sends_garbage(void **state)
 			server_run(w);
 	}
 	rig_run_ms(&w->rig, 200);
-	/* the relay is still ours */
+	/* the allocation still exists */
 	assert_int_equal(w->log->paths, 1);
 	rig_stop(&w->rig, 1);
 	rig_check_seconds(w->log);
@@ -288,7 +299,7 @@ static void test_relay_sends_garbage(void **state)
 
 /* ---- ICE ---- */
 
-/* @param also  another candidate of the peer, of RTP; NULL: none */
+/* @param also  another RTP candidate of the peer; NULL: none */
 static void apply_ice(struct rig_log *log, const struct rig_log *peer,
 		      bool controlling, const struct media_addr *also)
 {
@@ -311,7 +322,10 @@ static void apply_ice(struct rig_log *log, const struct rig_log *peer,
 	assert_int_equal(media_session_apply(log->session, &n), 0);
 }
 
-/* A check that knows the user name, which stands in SDP, and no password. */
+/*
+ * A connectivity check with the username, which is in the SDP, but without the
+ * password.
+ */
 static void check_send(const struct world *w, const struct media_addr *to,
 		       const char *username, uint8_t number)
 {
@@ -348,7 +362,7 @@ static void flood(struct world *w, const char *username)
 		check_send(w, to, username, (uint8_t)i);
 		forged_send(&w->stranger, to, STUN_MESSAGE_BINDING,
 			    i % 2 ? 487 : 0, (uint8_t)i);
-		/* of STUN's first bytes, and too long; or cut off */
+		/* begins like STUN, but is too long or truncated */
 		peer_send(&w->stranger, to, large,
 			  i % 50 ? 20 + i % 1000 : sizeof(large));
 		if (i % 25 == 0)
@@ -356,7 +370,7 @@ static void flood(struct world *w, const char *username)
 	}
 }
 
-/* @return answers to the stranger, all of them refusals */
+/* @return responses to the stranger, all of them error responses */
 static unsigned refusals(struct world *w)
 {
 	uint8_t data[2048];
@@ -387,7 +401,7 @@ static void test_ice_in_a_flood(void **state)
 	strcpy(username, media_session_local(a->session)->ice.ufrag);
 	strcat(username, ":");
 	strcat(username, media_session_local(b->session)->ice.ufrag);
-	flood(w, username); /* before there is SDP */
+	flood(w, username); /* before the SDP arrives */
 	apply_ice(a, b, true, NULL);
 	apply_ice(b, a, false, NULL);
 	flood(w, username);
@@ -414,7 +428,10 @@ static void test_ice_in_a_flood(void **state)
 	assert_true(refusals(w) < FLOOD);
 }
 
-/* A relay of the peer, say: its candidate, and in no selected pair. */
+/*
+ * Packets from a candidate of the peer that is in no selected pair, for example
+ * its relay, are the peer's.
+ */
 static void test_other_candidates_are_the_peers(void **state)
 {
 	const struct media_nat_params nat = {.mode = MEDIA_NAT_ICE};

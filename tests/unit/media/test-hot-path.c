@@ -1,5 +1,7 @@
-/* While calls are up, the threads of an engine neither allocate nor lock:
- * receiving, sending, analysis, RTCP with extended reports, a digit. */
+/*
+ * During calls the engine's threads neither allocate nor lock: receiving,
+ * sending, analysis, RTCP with extended reports, a digit.
+ */
 #include "media/media.h"
 #include "media_rig.h"
 
@@ -13,9 +15,10 @@
 
 #include <cmocka.h>
 
-/* Calls of the allocator and of locks by threads other than this one. */
+/* Calls of the allocator and of locks by other threads than this one. */
 static atomic_ulong calls;
-static atomic_ulong seen; /* before `counting`: that they are counted */
+static atomic_ulong seen; /* calls before `counting` was set: shows that
+			   * calls are counted */
 static atomic_bool counting;
 static pthread_t loop_thread;
 
@@ -32,7 +35,7 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *m);
 
 static void count(void)
 {
-	/* relaxed: sums, read when the threads have been idle or joined */
+	/* relaxed: sums that are read when the threads are idle or joined */
 	if (!atomic_load_explicit(&counting, memory_order_relaxed))
 		atomic_fetch_add_explicit(&seen, 1, memory_order_relaxed);
 	else if (!pthread_equal(pthread_self(), loop_thread))
@@ -99,7 +102,7 @@ static void test_threads_neither_allocate_nor_lock(void **state)
 	atomic_store(&counting, false);
 	assert_int_equal(atomic_load(&calls), 0);
 	rig_stop(&rig, 2);
-	/* it was what it is to be about */
+	/* the calls did carry traffic */
 	assert_true(a->total[0].packets > 100);
 	assert_true(b->total[1].packets > 100);
 	assert_true(a->total[0].has_quality);

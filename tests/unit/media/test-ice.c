@@ -1,4 +1,4 @@
-/* Two ICE agents on a network of our own: NATs, loss, strangers. */
+/* Two ICE agents on a simulated network with NATs, loss and strangers. */
 #include "base/clock.h"
 #include "media/nat/ice.h"
 #include "media/nat/stun_message.h"
@@ -20,7 +20,7 @@
 #define DELAY_NS    (10 * NS_PER_MS)
 #define PORT_A      5000
 #define PORT_B      6000
-#define NAT_PORTS   100 /* A's ports behind the NAT are these higher */
+#define NAT_PORTS   100 /* the NAT adds this to A's ports */
 
 struct flight {
 	int64_t due_ns;
@@ -30,13 +30,16 @@ struct flight {
 	uint8_t data[STUN_MESSAGE_BYTES];
 };
 
-/* A at 10.0.0.1, perhaps behind the NAT 198.51.100.1; B at 192.0.2.2 */
+/*
+ * A is at 10.0.0.1, optionally behind the NAT 198.51.100.1; B is at 192.0.2.2.
+ */
 struct world {
 	struct ice *agents[2];
-	bool nat;      /* in front of A; lets in who was spoken to */
+	bool nat;      /* A is behind a NAT that accepts packets only from
+		        * hosts A has sent to */
 	bool opened;   /* A has sent through it */
-	bool deaf;     /* what B sends gets lost */
-	unsigned lose; /* one in so many datagrams; 0: none */
+	bool deaf;     /* packets from B are dropped */
+	unsigned lose; /* drop one in so many datagrams; 0: none */
 	unsigned sent;
 	int64_t now_ns;
 	struct flight flights[FLIGHTS_MAX];
@@ -96,7 +99,7 @@ static void send_h(const struct ice_path *path, const uint8_t *data,
 			return;
 	}
 	if (!media_addr_equal(&path->peer, &target))
-		return; /* nobody is there */
+		return; /* no host has that address */
 	*f = (struct flight){
 		.due_ns = w->now_ns + DELAY_NS,
 		.to = to,
@@ -132,7 +135,7 @@ static void world_open(struct world *w, bool lite_a, bool lite_b)
 
 			assert_int_equal(ice_candidate_add(w->agents[i], &c),
 					 0);
-			/* once */
+			/* only once */
 			assert_int_equal(ice_candidate_add(w->agents[i], &c),
 					 0);
 		}
@@ -195,7 +198,7 @@ static void check_connected(struct world *w, unsigned components)
 		struct ice_selected a = selected(w, 0, k);
 		struct ice_selected b = selected(w, 1, k);
 
-		/* each sends to where the other is seen */
+		/* each side sends to the address where it sees the other */
 		assert_true(media_addr_equal(&a.remote.addr, &b.local.addr));
 		assert_true(media_addr_equal(&b.remote.addr, &a.local.addr));
 	}
@@ -207,7 +210,7 @@ static void test_hosts_connect(void **state)
 		bool lite_a, lite_b, a_leads;
 	} cases[] = {
 		{false, false, true},
-		{true, false, false}, /* the full one leads */
+		{true, false, false}, /* the full agent is controlling */
 		{false, true, true},
 		{true, true, true},
 	};
@@ -234,7 +237,10 @@ static void test_hosts_connect(void **state)
 	}
 }
 
-/* B does not know of the NAT, and has a name for what it sees. */
+/*
+ * B does not know of the NAT: it learns a peer-reflexive candidate from A's
+ * packets.
+ */
 static void test_nat_learns(void **state)
 {
 	struct world w;
@@ -269,7 +275,7 @@ static void test_nat_lite(void **state)
 	world_close(&w);
 }
 
-/* Checks come before the answer does: they are answered, and remembered. */
+/* Checks that arrive before the answer are answered and remembered. */
 static void test_early_checks(void **state)
 {
 	struct world w;
@@ -301,7 +307,7 @@ static void test_loss(void **state)
 	world_close(&w);
 }
 
-/* Both think that they lead (RFC 8445 7.3.1.1), or neither does. */
+/* Both agents, or neither, take the controlling role (RFC 8445 7.3.1.1). */
 static void test_role_conflict(void **state)
 {
 	(void)state;
@@ -320,7 +326,10 @@ static void test_role_conflict(void **state)
 	}
 }
 
-/* Who checks leads, if we are lite: a peer that thinks we do is told. */
+/*
+ * A lite agent is controlled by a checking peer. A peer that also takes the
+ * controlled role gets a role conflict.
+ */
 static void test_lite_does_not_lead(void **state)
 {
 	struct world w;
@@ -346,7 +355,7 @@ static void test_lite_does_not_lead(void **state)
 	draft.key_bytes = strlen(draft.key);
 	snprintf(name, sizeof(name), "%s:theirs",
 		 ice_local(w.agents[0])->ufrag);
-	/* before the peer's SDP, too */
+	/* also before the peer's SDP */
 	assert_int_equal(stun_message_write(data, &bytes, &draft), 0);
 	ice_input(w.agents[0], &from, data, bytes, w.now_ns);
 	assert_int_equal(w.flight_count, 1);
@@ -390,7 +399,7 @@ static void test_consent(void **state)
 	check_connected(&w, 1);
 	/* nothing changed */
 	assert_int_equal(ice_version(w.agents[0]), version);
-	/* the same peer again is no news */
+	/* the same description of the peer again changes nothing */
 	start(&w, 0, 1, true);
 	assert_int_equal(ice_version(w.agents[0]), version);
 	w.deaf = true;
@@ -402,7 +411,9 @@ static void test_consent(void **state)
 	world_close(&w);
 }
 
-/* Other secrets of the peer: all begins anew, with other candidates. */
+/*
+ * ICE restart: the peer's new credentials start new checks with new candidates.
+ */
 static void test_restart(void **state)
 {
 	struct world w;
@@ -424,7 +435,7 @@ static void test_restart(void **state)
 	assert_int_equal(ice_candidate_add(w.agents[1], &c), 0);
 	start(&w, 0, 1, true);
 	assert_int_equal(ice_state(w.agents[0]), ICE_CHECKING);
-	/* what is sent goes on the way it went until there is another */
+	/* media uses the previous pair until a new one is selected */
 	assert_true(ice_selected(w.agents[0], 1, &pair));
 	assert_true(media_addr_equal(&pair.remote.addr, &before.remote.addr));
 	assert_true(media_addr_equal(&pair.local.addr, &before.local.addr));
@@ -470,8 +481,10 @@ static void test_strangers(void **state)
 	start(&w, 0, 1, true);
 	snprintf(name, sizeof(name), "%s:%s", ice_local(w.agents[0])->ufrag,
 		 ice_local(w.agents[1])->ufrag);
-	/* the name is known to who sees the SIP message; the password, too,
-	 * but not to this one */
+	/*
+	 * whoever sees the SIP message knows the username, and the password
+	 * too; this stranger does not know the password
+	 */
 	stranger_sends(&w, &(struct stun_draft){
 				   .class = STUN_MESSAGE_REQUEST,
 				   .key = "a password of the stranger",
@@ -490,15 +503,17 @@ static void test_strangers(void **state)
 				   .mapped = &(struct media_addr){.len = 0},
 			   });
 	w.flight_count = 0;
-	/* it left nothing behind */
+	/* it left no state behind */
 	start(&w, 1, 1, false);
 	run_ms(&w, 1000);
 	check_connected(&w, 1);
 	world_close(&w);
 }
 
-/* The peer's password, but without an address of ours: no room is left for
- * more than ICE_REMOTES_MAX. */
+/*
+ * Checks with the right password from many unknown addresses: at most
+ * ICE_REMOTES_MAX remote candidates are stored.
+ */
 static void test_remotes_bounded(void **state)
 {
 	struct world w;

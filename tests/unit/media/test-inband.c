@@ -1,4 +1,6 @@
-/* Digits as tones: made, sent by a session, heard by its peer; listening. */
+/*
+ * Digits as in-band tones: generated, sent by a session, detected by its peer.
+ */
 #include "media/audio/audio_reduce.h"
 #include "media/audio/dtmf_tones.h"
 
@@ -46,7 +48,7 @@ static void clip_make(struct dtmf_clip *ret, const struct dtmf_order *order,
 	assert_true(clip_whole(&ret->clip));
 }
 
-/* Send an order over a codec, packet by packet, into a receiver. */
+/* Send a digit order through a codec, packet by packet, into a detector. */
 static void order_heard(const struct codec *codec,
 			const struct dtmf_order *order, struct heard_log *log)
 {
@@ -124,9 +126,12 @@ static void test_every_digit_over_every_codec(void **state)
 			double at_ms = (double)s->mono_ns / (double)NS_PER_MS -
 				       200.0 * (double)(k / 2);
 
-			/* began, ended, began, ... */
+			/* start, end, start, ... */
 			assert_true(s->ended == (k % 2 == 1));
-			/* it distorts them: heard, but not for all the time */
+			/*
+			 * GSM distorts the tones: detected, but with a shorter
+			 * duration
+			 */
 			if (codec == &codec_gsm)
 				continue;
 			if (!s->ended) {
@@ -139,7 +144,7 @@ static void test_every_digit_over_every_codec(void **state)
 	}
 }
 
-/* ITU-T Q.24: 40 ms and pauses of 40 ms must be enough. */
+/* ITU-T Q.24: tones and pauses of 40 ms must be detected. */
 static void test_short_digits_are_heard(void **state)
 {
 	const struct dtmf_order order = {
@@ -228,7 +233,7 @@ static void test_session_sends_and_hears_digits(void **state)
 	assert_int_equal(a->digit[1][0].via, DTMF_INBAND);
 	assert_false(a->digit[1][1].last);
 	assert_true(a->digit[1][2].last);
-	/* another one, and the codec changes before it is encoded */
+	/* another order; the codec changes before it is encoded */
 	assert_int_equal(media_session_tones(a->session, &order), 0);
 	settle_pcmu(a, b);
 	settle_pcmu(b, a);
@@ -236,7 +241,7 @@ static void test_session_sends_and_hears_digits(void **state)
 	assert_int_equal(a->digits[1], 6);
 	assert_true(a->digit[1][5].last);
 	assert_float_equal(a->digit[1][5].ms, 80, 0);
-	/* and one more, while it is sent */
+	/* and one more, while the previous one is sent */
 	assert_int_equal(media_session_tones(a->session, &order), 0);
 	while (a->digits[1] < 7)
 		rig_run_ms(&r, 10);
@@ -252,9 +257,9 @@ static void test_session_sends_and_hears_digits(void **state)
 		assert_true(b->digit[0][i].ended == (i % 2 == 1));
 	}
 	assert_float_equal(b->digit[0][1].ms, 80, 30);
-	/* it was not measured */
+	/* no audio was measured */
 	assert_int_equal(b->audio_totals[0], 0);
-	/* what was sent is one stream without a hole */
+	/* what was sent is one stream without a gap */
 	assert_int_equal(a->total[1].packets, b->total[0].packets);
 	assert_int_equal(b->total[0].lost, 0);
 	rig_close(&r);
@@ -275,7 +280,7 @@ static void test_session_listens(void **state)
 	assert_int_equal(media_session_listen(b->session, &tone), -ENOTSUP);
 	settle(a, b);
 	settle(b, a);
-	/* the built-in tones come round in 2.6 s */
+	/* the built-in tones repeat every 2.6 s */
 	assert_int_equal(media_session_listen(a->session, &tone), 0);
 	rig_run_ms(&r, 2800);
 	assert_int_equal(a->heard, 1);

@@ -1,4 +1,4 @@
-/* Marker tones: the delay they tell, against one that is known. */
+/* Marker tones: the measured delay against the known one. */
 #include "media/audio/audio_marker.h"
 #include "media/audio/audio_reduce.h"
 #include "media/audio/codec.h"
@@ -28,9 +28,11 @@ static void assert_near(double a, double b, double error)
 		fail_msg("%f is not %f", a, b);
 }
 
-/* The period through a codec, heard late_ms late, with a gain, but for one
- * packet, which is lost in each period.
- * @return markers found */
+/*
+ * Detect the markers of a period after a codec, late_ms of delay, a gain, and
+ * one packet lost in each period.
+ * @return markers found
+ */
 static size_t markers_heard_but(const struct codec *codec, double late_ms,
 				double gain, size_t lost, double *ret_ms)
 {
@@ -39,7 +41,7 @@ static size_t markers_heard_but(const struct codec *codec, double late_ms,
 	size_t step = AUDIO_MARKER_RATE_HZ / codec->sample_hz;
 	bool whole = AUDIO_MARKER_RATE_HZ % codec->sample_hz == 0;
 	size_t packet = (size_t)codec->sample_hz * ptime_ms / 1000;
-	size_t packets = 2400u / ptime_ms; /* in a period */
+	size_t packets = 2400u / ptime_ms; /* per period */
 	size_t count = (size_t)codec->sample_hz * 24 / 10;
 	int16_t *period = calloc(AUDIO_MARKER_COUNT, sizeof(*period));
 	int16_t *down = calloc(2 * count, sizeof(*down));
@@ -107,7 +109,7 @@ static size_t markers_heard(const struct codec *codec, double late_ms,
 	return markers_heard_but(codec, late_ms, gain, SIZE_MAX, ret_ms);
 }
 
-/* Whichever packet of the marker is lost, the rest of it is where it was. */
+/* Whichever packet of a marker is lost, the rest still gives the right time. */
 static void test_delay_with_a_packet_lost(void **state)
 {
 	(void)state;
@@ -130,7 +132,7 @@ static void test_delay_is_told_over_every_codec(void **state)
 		assert_int_equal(markers_heard(codec, 137, 1, &ms), 2);
 		print_message("%s: 137 ms, and its own %+.2f ms\n", codec->name,
 			      ms - 137);
-		/* Opus has 6.5 ms of its own, G.722 1.4 */
+		/* the codec delay of Opus is 6.5 ms, of G.722 1.4 ms */
 		assert_true(ms > 136.7 && ms < 145);
 	}
 }
@@ -148,7 +150,7 @@ static void test_delay_in_any_size(void **state)
 	}
 }
 
-/* Other sounds are no markers. */
+/* Other sounds are not taken for markers. */
 static void test_noise_is_no_marker(void **state)
 {
 	struct audio_marker *m;
@@ -172,7 +174,7 @@ static void test_noise_is_no_marker(void **state)
 	audio_marker_free(m);
 }
 
-/* @param fmtp  the peer's */
+/* @param fmtp  of the peer */
 static void settle(struct rig_log *log, const struct rig_log *peer,
 		   const char *codec, uint8_t pt, uint32_t clock_hz,
 		   const char *fmtp)
@@ -190,12 +192,12 @@ static void settle(struct rig_log *log, const struct rig_log *peer,
 	assert_int_equal(media_session_apply(log->session, &n), 0);
 }
 
-/* What is made first is where the clock is, and never within a marker. */
+/* A clip begins at the current time and its end is never within a marker. */
 static void test_seam_is_in_no_marker(void **state)
 {
 	static const struct {
 		uint32_t from_ms;
-		size_t first; /* packet */
+		size_t first; /* packet index */
 	} cases[] = {{0, 0},   {60, 0},    {119, 0},
 		     {120, 6}, {1230, 61}, {2399, 119}};
 	struct prompt_want want = {.codec = &codec_opus, .ptime_ms = 20};
@@ -215,7 +217,7 @@ static void test_seam_is_in_no_marker(void **state)
 		assert_true(err == 0 || err == -EINPROGRESS);
 		assert_int_equal(clip->count, 120);
 		assert_int_equal(clip->first, cases[i].first);
-		/* the head is of what is played now */
+		/* the head is the audio that is due now */
 		for (size_t k = 0; k < PROMPT_HEAD_MS / 20; k++)
 			assert_true(clip_has(clip, (now + k) % 120, 1));
 	}
@@ -223,7 +225,7 @@ static void test_seam_is_in_no_marker(void **state)
 	prompt_cache_free(cache);
 }
 
-/* Over loopback there is next to none. */
+/* Over loopback the delay is close to 0. */
 static void test_sessions_tell_their_delay(void **state)
 {
 	static const struct {
@@ -234,7 +236,7 @@ static void test_sessions_tell_their_delay(void **state)
 	} codecs[] = {
 		{"PCMA", 8, 8000, ""},
 		{"opus", 96, 48000, ""},
-		/* nobody prepared it: its seam is anywhere */
+		/* not prepared: the clip may start anywhere */
 		{"opus", 96, 48000, "stereo=1;maxaveragebitrate=40000"},
 	};
 
@@ -256,12 +258,15 @@ static void test_sessions_tell_their_delay(void **state)
 		print_message("%s: %.3f and %.3f ms\n", codecs[i].name,
 			      a->audio[0].delay_avg_ms,
 			      b->audio[0].delay_avg_ms);
-		/* what grows may miss one on a machine that is too busy */
+		/*
+		 * a clip that is still being encoded may miss one on a busy
+		 * machine
+		 */
 		assert_true(a->audio[0].markers >= (codecs[i].fmtp[0] ? 1 : 2));
 		assert_true(b->audio[0].markers >= (codecs[i].fmtp[0] ? 1 : 2));
 		assert_int_equal(a->audio[1].markers, 0);
 		assert_true(a->audio[0].delay_min_ms > -0.3);
-		/* a busy machine is later, never earlier */
+		/* a busy machine makes it longer, never shorter */
 		assert_true(a->audio[0].delay_min_ms < 500);
 		rig_close(&r);
 	}

@@ -1,5 +1,7 @@
-/* Whether what is heard is the prompt: through every codec, late, with losses,
- * turned over, and other sounds that are not. */
+/*
+ * Is the received audio the prompt: through every codec, delayed, with losses,
+ * inverted; other sounds are not.
+ */
 #include "media/audio/audio_leg.h"
 #include "media/audio/audio_match.h"
 #include "media/audio/fft.h"
@@ -29,8 +31,10 @@ static double noise_sample(uint64_t *random)
 	return (double)(*random >> 11) / 4503599627370496.0 - 1;
 }
 
-/* Like speech: a voice of changing pitch through two resonances, in syllables,
- * with a pause after each few. */
+/*
+ * Artificial speech: a voice of changing pitch through two resonances, in
+ * syllables, with a pause after every few.
+ */
 static void voice(int16_t *pcm, size_t count, uint64_t seed)
 {
 	uint64_t random = seed;
@@ -43,7 +47,7 @@ static void voice(int16_t *pcm, size_t count, uint64_t seed)
 		double gain = sin(PI * (double)(i % 1600) / 1600);
 		double x;
 
-		if (i % 1600 == 0) { /* a syllable */
+		if (i % 1600 == 0) { /* the start of a syllable */
 			pitch = 130 + 60 * noise_sample(&random);
 			formant[0] = 550 + 250 * noise_sample(&random);
 			formant[1] = 1700 + 600 * noise_sample(&random);
@@ -102,7 +106,7 @@ static void hearing_close(struct hearing *h)
 	audio_reference_free(h->reference);
 }
 
-/* When the prompt began, of the time of the hearing. */
+/* When the prompt began, in the time of the received audio. */
 static double begin_ms(const struct audio_matched *r)
 {
 	assert_true(r->has_begin);
@@ -174,7 +178,10 @@ static void test_fft_is_the_transform(void **state)
 	fft_free(f);
 }
 
-/* From 1.3 s after the start, half as loud, turned over: it is the prompt. */
+/*
+ * The prompt from 1.3 s after its start, at half amplitude, inverted, is
+ * recognised.
+ */
 static void test_prompt_is_found(void **state)
 {
 	struct prompt_pcm *p = prompt_make(1);
@@ -197,7 +204,7 @@ static void test_prompt_is_found(void **state)
 	free(p);
 }
 
-/* It goes round, and was under way when it was first heard. */
+/* The prompt repeats and was already playing when the first audio arrived. */
 static void test_prompt_goes_round(void **state)
 {
 	struct prompt_pcm *p = prompt_make(2);
@@ -216,7 +223,10 @@ static void test_prompt_goes_round(void **state)
 	free(p);
 }
 
-/* Once, and then nothing: an announcement that is over is no fault. */
+/*
+ * The prompt once, then silence: an announcement that has ended is not an
+ * error.
+ */
 static void test_prompt_is_over(void **state)
 {
 	struct prompt_pcm *p = prompt_make(3);
@@ -233,7 +243,7 @@ static void test_prompt_is_over(void **state)
 	free(p);
 }
 
-/* A quarter of it is missing: that much less. */
+/* A quarter of the prompt is missing: the score falls by as much. */
 static void test_prompt_with_a_hole(void **state)
 {
 	struct prompt_pcm *p = prompt_make(4);
@@ -277,7 +287,7 @@ static void test_others_are_not_it(void **state)
 	print_message("noise: %.3f\n", r.correlation);
 	assert_true(r.correlation < 0.2);
 	hearing_close(&h);
-	/* of silence nothing is known */
+	/* silence gives no result */
 	hearing_open(&h, p);
 	silence(&h, 5000);
 	audio_match_result(h.m, &r);
@@ -287,7 +297,7 @@ static void test_others_are_not_it(void **state)
 	free(p);
 }
 
-/* A lost packet now and then does not lose the place. */
+/* Occasional packet loss does not lose the position. */
 static void test_losses_keep_the_place(void **state)
 {
 	struct prompt_pcm *p = prompt_make(7);
@@ -384,7 +394,7 @@ static void test_every_codec_carries_it(void **state)
 		print_message("%s: %.4f, %+.2f ms\n", codec->name, correlation,
 			      late_ms);
 		assert_true(correlation > 0.85);
-		/* the codecs' own delay, ours is taken off */
+		/* the codec's own delay; ours is subtracted */
 		assert_true(late_ms > -1 && late_ms < 40);
 	}
 	free(p);
@@ -402,7 +412,7 @@ static void test_reference_has_a_ceiling(void **state)
 			 -EFBIG);
 }
 
-/* Shorter than a window: it goes round within it. */
+/* A prompt shorter than a window repeats within it. */
 static void test_short_prompt(void **state)
 {
 	struct audio_reference *reference;

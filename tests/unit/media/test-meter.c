@@ -28,7 +28,7 @@ static void test_level_of_known_signals(void **state)
 
 	(void)state;
 	audio_meter_rate(&m, 8000, 1);
-	/* RFC 6464: a sine of full scale has -3.01 dBov */
+	/* RFC 6464: a full-scale sine has -3.01 dBov */
 	tone(pcm, 8000, 1000, 32767, 8000);
 	assert_int_equal(audio_meter_add(&m, pcm, 8000), 50);
 	audio_meter_second(&m, &s);
@@ -67,8 +67,10 @@ static void test_silence_ends_at_its_level(void **state)
 	assert_int_equal(audio_meter_add(&m, pcm, 160), 0);
 }
 
-/* One frame that is heard among silent ones: the level of what was heard is
- * the frame's. */
+/*
+ * One active frame among silent ones: the level of active audio is that of the
+ * frame.
+ */
 static void test_level_of_what_was_heard(void **state)
 {
 	struct audio_meter m = {0};
@@ -94,7 +96,7 @@ static void test_clipping_needs_a_row(void **state)
 	(void)state;
 	audio_meter_rate(&m, 8000, 32767 / 32768.0);
 	pcm[10] = pcm[11] = 32767;    /* two */
-	pcm[20] = pcm[22] = 32767;    /* not in a row */
+	pcm[20] = pcm[22] = 32767;    /* not consecutive */
 	for (int i = 30; i < 35; i++) /* five */
 		pcm[i] = -32768;
 	audio_meter_add(&m, pcm, 1000);
@@ -148,7 +150,9 @@ static void test_no_tone_in_noise_or_two_tones(void **state)
 	assert_float_equal(found.ms, 0, 0);
 }
 
-/* Tones near each other are one entry, others have their own. */
+/*
+ * Tones with nearly the same frequency share an entry, others have their own.
+ */
 static void test_tones_are_listed(void **state)
 {
 	static const double hz[] = {440, 443, 1000, 440};
@@ -181,7 +185,10 @@ static void test_tones_are_listed(void **state)
 	free(t);
 }
 
-/* Level and frequency of the voice band stay, what lies above goes. */
+/*
+ * Level and frequency in the voice band are kept, higher frequencies are
+ * removed.
+ */
 static void reduce_check(unsigned rate_hz, double hz, double *ret_dbov)
 {
 	struct audio_reduce *r;
@@ -202,7 +209,7 @@ static void reduce_check(unsigned rate_hz, double hz, double *ret_dbov)
 		assert_true(n <= AUDIO_REDUCED_MAX);
 		done += n;
 	}
-	/* a second, but for what is held back */
+	/* a second, minus what the filter holds back */
 	assert_true(done > 8000 - 30 && done <= 8000);
 	for (size_t i = 2000; i < 6000; i++)
 		energy += (double)out[i] * out[i];

@@ -15,7 +15,9 @@
 
 #define PI 3.14159265358979323846
 
-/* Sound for some ms, then a quiet tone (amplitude 23: -66.1 dBov), 8000 Hz. */
+/*
+ * Sound for some ms, then a quiet tone (amplitude 23: -66.1 dBov), at 8000 Hz.
+ */
 static size_t talk_make(int16_t *dst, unsigned sound_ms, unsigned quiet_ms)
 {
 	size_t sound = sound_ms * 8;
@@ -63,8 +65,9 @@ static void check(const struct codec *codec, uint16_t ptime_ms, size_t full)
 			assert_int_equal(c.frames[i].bytes, 0);
 		}
 	}
-	assert_true(c.frames[sound].noise); /* silence begins with it */
-	/* 1140 ms of silence: at its start, and each 400 ms */
+	assert_true(c.frames[sound].noise); /* the silence begins with a
+					     * noise packet */
+	/* 1140 ms of silence: a noise packet at its start and every 400 ms */
 	assert_int_equal(noises, 3);
 	clip_release(&c);
 }
@@ -119,7 +122,10 @@ static void test_once_is_filled_up(void **state)
 	prompt_rig_encode(&c, &loop, &source);
 	assert_int_equal(c.count, 500);
 	clip_release(&c);
-	/* one that is cut anywhere serves all packets, a cut one does not */
+	/*
+	 * a clip of a byte stream serves every packet time; with noise packets
+	 * it does not
+	 */
 	want = loop;
 	want.ptime_ms = 30;
 	assert_true(prompt_want_same(&want, &loop));

@@ -50,7 +50,7 @@ static void wav_write(int rate, int channels, size_t frames, double hz)
 		   hz);
 }
 
-/* Level of a frequency in a clip, against full scale (Goertzel by sums). */
+/* Level of a frequency in a clip, relative to full scale (Goertzel). */
 static double level_at(const uint8_t *clip, size_t count, double hz)
 {
 	double re = 0;
@@ -66,9 +66,9 @@ static double level_at(const uint8_t *clip, size_t count, double hz)
 	return 2 * sqrt(re * re + im * im) / (double)count;
 }
 
-/* What the worker does is there at some time. */
+/* Wait until the worker has finished. */
 
-/* The whole of it. */
+/* Return the complete clip. */
 static const struct clip *clip_make(struct prompt *p, const struct codec *codec)
 {
 	const struct prompt_want want = {.codec = codec, .ptime_ms = 20};
@@ -91,7 +91,10 @@ static void check_level(double hz, double want)
 	assert_int_equal(prompt_cache_new(&cache, -1, false), 0);
 	assert_int_equal(prompt_get(&p, cache, PROMPT_FILE, path), 0);
 	made = clip_make(p, &codec_pcma);
-	/* the last packet of a coded file may be cut, or filled with silence */
+	/*
+	 * the last packet of a compressed file may be cut, or padded with
+	 * silence
+	 */
 	assert_in_range(made->count, 7840, 8800);
 	assert_true(fabs(level_at(made->data, 7200, hz) - want) < 0.05 * want);
 	prompt_put(p);
@@ -137,7 +140,7 @@ static void test_prompt_formats(void **state)
 	}
 }
 
-/* What is there of a file that was cut off is played. */
+/* Of a truncated file, the existing part is played. */
 static void test_prompt_cut_off(void **state)
 {
 	struct prompt_cache *cache;
@@ -174,7 +177,7 @@ static void check_rate(int rate, int channels, double hz, double want)
 	if (want > 0)
 		assert_true(fabs(level_at(clip, count, hz) - want) <
 			    0.03 * want);
-	else /* above the band: no alias at its mirror either */
+	else /* above the band: no alias at the mirror frequency either */
 		assert_true(level_at(clip, count, fabs(8000 - hz)) < 0.002);
 	prompt_put(p);
 	prompt_cache_free(cache);
@@ -206,7 +209,7 @@ static void test_prompt_same_file_is_shared(void **state)
 	assert_int_equal(prompt_get(&a, cache, PROMPT_FILE, path), 0);
 	assert_int_equal(prompt_get(&b, cache, PROMPT_FILE, path), 0);
 	assert_ptr_equal(a, b);
-	wav_write(8000, 1, 801, 500); /* changed: another clip */
+	wav_write(8000, 1, 801, 500); /* the file changed: another clip */
 	assert_int_equal(prompt_get(&c, cache, PROMPT_FILE, path), 0);
 	assert_ptr_not_equal(a, c);
 	assert_null(prompt_put(a));
@@ -296,7 +299,7 @@ static void test_resample_loop_has_no_seam(void **state)
 	for (size_t i = 0; i < count; i++) {
 		int step = dst[(i + 1) % count] - dst[i];
 
-		/* steepest step of this tone: 0.5 * 2 pi 100 / 8000 */
+		/* steepest slope of this tone: 0.5 * 2 pi 100 / 8000 */
 		assert_true(abs(step) < 1300);
 	}
 	free(dst);
@@ -332,14 +335,14 @@ static void test_prompt_is_encoded_ahead_of_time(void **state)
 	assert_int_equal(prompt_get(&p, cache, PROMPT_FILE, path), 0);
 	assert_int_equal(prompt_clip_begin(&made, p, &want, 0), 0);
 	assert_int_equal(made->count, 50);
-	/* another packet time: made in between, once */
+	/* another packet time: encoded meanwhile, once */
 	want.ptime_ms = 40;
 	while (prompt_clip_begin(&made, p, &want, 0) == -EINPROGRESS)
 		until_taken(cache, wake_fd);
 	assert_int_equal(made->count, 25);
 	assert_int_equal(prompt_clip_begin(&again, p, &want, 0), 0);
 	assert_ptr_equal(made, again);
-	/* what is under way when all is released is dropped */
+	/* unfinished work is dropped when everything is released */
 	want.ptime_ms = 60;
 	(void)prompt_clip_begin(&made, p, &want, 0);
 	prompt_put(p);
@@ -355,7 +358,7 @@ static int64_t cpu_ns(clockid_t clock)
 	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* Of 500 calls with a minute of Opus, nothing is this thread's work. */
+/* For 500 calls with a minute of Opus, this thread encodes nothing. */
 static void test_prompt_costs_the_loop_nothing(void **state)
 {
 	const struct prompt_want want = {.codec = &codec_opus, .ptime_ms = 20};

@@ -1,4 +1,4 @@
-/* Recordings: what stands in the files, against what was played. */
+/* Recordings: the content of the files against what was played. */
 #include "media/audio/audio_record.h"
 #include "media/audio/audio_tone.h"
 
@@ -62,8 +62,10 @@ static void path_in(char *dst, size_t size, const char *folder,
 	assert_true(snprintf(dst, size, "%s/%s", folder, name) < (int)size);
 }
 
-/* The file is the line of time: silence before the first packet, for a gap, and
- * audio of another rate as long as it lasted. */
+/*
+ * A recording follows real time: silence before the first packet and for a gap;
+ * audio of another rate takes the time that it took.
+ */
 static void test_file_is_the_line_of_time(void **state)
 {
 	char *folder = folder_make();
@@ -80,7 +82,7 @@ static void test_file_is_the_line_of_time(void **state)
 	audio_recorder_start(&r, NS_PER_S);
 	audio_recorder_start(&r, 5 * NS_PER_S); /* changes nothing */
 	tone(pcm, 1600, 1000, 8000, 8000);
-	/* 100 ms after the start, 200 ms long; then a hole of 50 ms */
+	/* starts 100 ms after the start, 200 ms long; then a gap of 50 ms */
 	audio_recorder_write(&r, pcm, 1600, 8000, NS_PER_S + 100 * NS_PER_MS,
 			     0);
 	audio_recorder_write(&r, pcm, 1600, 8000, 0, 50);
@@ -118,7 +120,7 @@ static double power_dbov(const float *pcm, size_t count)
 	return 10 * log10(sum / (double)count);
 }
 
-/* How much of the power changes from sample to sample: 2 of white noise. */
+/* How much of the power changes from sample to sample: 2 for white noise. */
 static double roughness(const float *pcm, size_t count)
 {
 	double change = 0;
@@ -131,11 +133,13 @@ static double roughness(const float *pcm, size_t count)
 	return change / sum;
 }
 
-/* From a noise packet to the next one, or to audio, there is noise of its
- * level; before the first one silence. */
+/*
+ * From a comfort noise packet until the next one, or until audio, there is
+ * noise of its level. Before the first one there is silence.
+ */
 static void test_comfort_noise_is_heard(void **state)
 {
-	/* -40 dBov white; -50 with a first coefficient of -0.7 */
+	/* -40 dBov white; -50 dBov with a first coefficient of -0.7 */
 	static const uint8_t white[] = {40}, low[] = {0x80 | 50, 38, 127};
 	char *folder = folder_make();
 	int16_t pcm[160] = {0};
@@ -147,7 +151,7 @@ static void test_comfort_noise_is_heard(void **state)
 	(void)state;
 	path_in(path, sizeof(path), folder, "a.wav");
 	audio_recorder_begin(&r, strdup(path));
-	audio_recorder_noise(&r, white, 1, 0); /* nothing to follow */
+	audio_recorder_noise(&r, white, 1, 0); /* no packet before it */
 	audio_recorder_write(&r, pcm, 160, 8000, NS_PER_S, 0);
 	audio_recorder_noise(&r, white, sizeof(white), 100);
 	audio_recorder_noise(&r, white, 0, 300); /* empty */
@@ -164,7 +168,10 @@ static void test_comfort_noise_is_heard(void **state)
 	assert_float_equal(roughness(f.pcm + 960, 8000), 2, 0.15);
 	assert_float_equal(power_dbov(f.pcm + 8960, 8000), -50, 0.5);
 	print_message("roughness %.2f\n", roughness(f.pcm + 8960, 8000));
-	/* of one pole the neighbours' correlation is the coefficient */
+	/*
+	 * with one pole, the correlation of neighbouring samples is the
+	 * coefficient
+	 */
 	assert_float_equal(roughness(f.pcm + 8960, 8000), 0.6F, 0.1F);
 	for (int i = 16960; i < f.info.frames; i++)
 		assert_true(fabsf(f.pcm[i]) <= 0);
@@ -188,7 +195,7 @@ static void test_recording_that_cannot_be_written(void **state)
 	assert_false(how.written);
 	assert_true(how.cut);
 	assert_int_equal(how.err, -ENOENT);
-	/* nothing came: no file, and nothing is missing */
+	/* nothing was received: no file, and no error */
 	audio_recorder_begin(&r, strdup("/nowhere/at/all.wav"));
 	assert_true(audio_recorder_end(&r, &how));
 	assert_false(how.written);
@@ -261,7 +268,7 @@ static void test_session_is_recorded(void **state)
 
 		assert_int_equal(a->recordings[out], 2);
 		assert_true(a->recorded[out].written);
-		/* the last one is as long as its packets are */
+		/* the last second is as long as its packets */
 		assert_true(a->recorded[out].ms >= 500);
 		file_read(&f, paths[out]);
 		assert_int_equal(f.info.samplerate, 8000);

@@ -1,4 +1,7 @@
-/* A TURN server's connection as a socket: frames cut from a stream. */
+/*
+ * The connection to a TURN server used as a socket: frames cut from a TCP
+ * stream.
+ */
 #include "base/clock.h"
 #include "media/nat/turn_frame.h"
 #include "media/nat/turn_stream.h"
@@ -77,7 +80,7 @@ static int world_close(void **state)
 	return 0;
 }
 
-/* @return its size, once it has come */
+/* @return its size, when it has arrived */
 static size_t datagram(struct world *w, uint8_t *data, size_t room)
 {
 	struct pollfd fd = {turn_stream_fd(w->s), POLLIN, 0};
@@ -161,7 +164,7 @@ static void test_garbage_ends_it(void **state)
 
 	assert_int_equal(send(w->server, "HTTP/1.1 400 Bad\r\n\r\n", 20, 0),
 			 20);
-	/* "HT": channel 0x4854, 0x5450 bytes: wait for them */
+	/* "HT": channel 0x4854, 0x5450 bytes: wait for the rest */
 	assert_null(turn_stream_reason(w->s));
 	assert_int_equal(shutdown(w->server, SHUT_WR), 0);
 	until_lost(w, "closed the connection");
@@ -173,11 +176,11 @@ static void test_no_turn(void **state)
 
 	assert_int_equal(send(w->server, "\xff\xff\xff\xff", 4, 0), 4);
 	until_lost(w, "sends no TURN");
-	/* what is sent now is nobody's, and does no harm */
+	/* what is sent now is discarded without an error */
 	assert_int_equal(send(turn_stream_fd(w->s), "abcd", 4, 0), 4);
 }
 
-/* What is on its way when it is closed arrives. */
+/* Data in flight when the connection is closed arrives. */
 static void test_farewell(void **state)
 {
 	struct world *w = *state;
@@ -199,7 +202,7 @@ static void test_nobody_listens(void **state)
 	int err;
 	(void)state;
 
-	/* a port that is taken, but not listened at */
+	/* a port in use that nobody listens on */
 	assert_int_equal(bind(fd, (struct sockaddr *)&at.ss, at.len), 0);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&at.ss, &at.len),
 			 0);

@@ -61,7 +61,7 @@ static void test_rtcp_build_full_compound(void **state)
 	assert_memory_equal(got, want, sizeof(want));
 }
 
-/* RFC 3550 6.4: the count of the header and the blocks, in their order. */
+/* RFC 3550 6.4: the header's report count and the order of the blocks. */
 static void test_rtcp_build_a_block_for_each_source(void **state)
 {
 	(void)state;
@@ -135,7 +135,7 @@ static double seconds(const struct rtcp_interval_params *p, double random)
 
 static void test_rtcp_interval_follows_the_rules(void **state)
 {
-	/* PCMU at 20 ms: 80 kbit/s a direction with its headers */
+	/* PCMU at 20 ms: 80 kbit/s per direction with its headers */
 	struct rtcp_interval_params p = {
 		.members = 2,
 		.senders = 2,
@@ -146,13 +146,15 @@ static void test_rtcp_interval_follows_the_rules(void **state)
 	};
 
 	(void)state;
-	/* 360/160 = 2.25 s, half for the first, over e - 3/2 */
+	/* 360/160 = 2.25 s, half for the first report, over e - 3/2 */
 	assert_true(fabs(seconds(&p, 0.5) - 1.125 / 1.21828) < 1e-6);
 	p.initial = false;
 	assert_true(fabs(seconds(&p, 0.5) - 2.25 / 1.21828) < 1e-6);
 	assert_true(fabs(seconds(&p, 0) - 1.125 / 1.21828) < 1e-6);
 	assert_true(fabs(seconds(&p, 1) - 3.375 / 1.21828) < 1e-6);
-	/* a crowd: n * size / bandwidth; 5 % of 160 kbit/s = 1000 byte/s */
+	/*
+	 * many members: n * size / bandwidth; 5 % of 160 kbit/s = 1000 byte/s
+	 */
 	p.members = 100;
 	p.senders = 50;
 	assert_true(fabs(seconds(&p, 0.5) - 12.0 / 1.21828) < 1e-6);
@@ -172,7 +174,7 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Up to what 32 bits can say, and of any age beyond. */
+/* Delays up to what 32 bits can hold, and longer ones. */
 static void test_delay_of_any_age(void **state)
 {
 	uint32_t delay = 7;
@@ -208,7 +210,7 @@ static void test_lateness_within_one_percent(void **state)
 	assert_int_equal(d.n, 0);
 	srand(42);
 	for (int i = 0; i < COUNT; i++) {
-		/* 1 us to 100 ms, evenly over the octaves */
+		/* 1 us to 100 ms, uniform on a logarithmic scale */
 		samples[i] = (int64_t)pow(10, 3 + 5.0 * rand() / RAND_MAX);
 		lateness_add(&l, samples[i]);
 		sum += (double)samples[i] / 1e6;

@@ -1,4 +1,4 @@
-/* How long a stopped session receives; the time is the test's. */
+/* How long a stopped session continues to receive, on a simulated clock. */
 #include "media/rx/rx_linger.h"
 
 #include "base/clock.h"
@@ -44,7 +44,7 @@ static int world_close(void **state)
 	return 0;
 }
 
-/* It ends at this moment and not a nanosecond before. */
+/* It ends exactly at this time, not a nanosecond before. */
 static void expect_over(struct world *w, size_t i, int64_t at_ns)
 {
 	int64_t next_ns;
@@ -91,7 +91,7 @@ static void test_bye_after_the_stop(void **state)
 	rx_linger_rtcp(&w->linger, w->sessions[0], false, T0 - NS_PER_S);
 	rx_linger_start(&w->linger, w->sessions[0], T0);
 	rx_linger_rtcp(&w->linger, w->sessions[0], true, T0 + 50 * MS);
-	/* another one does not prolong it */
+	/* a BYE of another session does not prolong it */
 	rx_linger_rtcp(&w->linger, w->sessions[0], true, T0 + 60 * MS);
 	expect_over(w, 0, T0 + 70 * MS);
 	expect_none(w);
@@ -117,7 +117,10 @@ static void test_bye_of_a_source_that_was_replaced(void **state)
 	expect_none(w);
 }
 
-/* The one in the middle leaves its queue for another. */
+/*
+ * Several sessions end at their own times; the middle one moves to another
+ * queue.
+ */
 static void test_several_end_each_in_its_time(void **state)
 {
 	struct world *w = *state;
@@ -132,7 +135,7 @@ static void test_several_end_each_in_its_time(void **state)
 	expect_none(w);
 }
 
-/* A session that has ended may be started again: places are never used up. */
+/* A session that has ended may be started again: its slot is reused. */
 static void test_churn_beside_one_that_waits(void **state)
 {
 	struct world *w = *state;

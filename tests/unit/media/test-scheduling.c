@@ -1,5 +1,7 @@
-/* The class of a thread: taken where it is allowed, told as it is, given back by
- * one that never waits; each in a child of its own. */
+/*
+ * The scheduling class of a thread: set where permitted, reported as it is,
+ * given up by a thread that never waits. Each test runs in a child process.
+ */
 #include "media/scheduling.h"
 
 #include <sched.h>
@@ -16,10 +18,12 @@
 
 #define NOBODY      65534
 #define MS          INT64_C(1000000)
-#define NOT_ALLOWED 200 /* by this system, to this user */
+#define NOT_ALLOWED 200 /* by this system, for this user */
 
-/* @param refused  without any right to another class
- *  @return exit status of `run` in a child */
+/*
+ * @param refused  run without permission for another class
+ * @return exit status of `run` in a child
+ */
 static int child_run(bool refused, int (*run)(void))
 {
 	const struct rlimit none = {0, 0};
@@ -28,7 +32,7 @@ static int child_run(bool refused, int (*run)(void))
 
 	assert_true(child >= 0);
 	if (child == 0) {
-		/* whatever the suite runs at */
+		/* whatever priority the suite runs at */
 		if (getpriority(PRIO_PROCESS, 0) < 0 &&
 		    setpriority(PRIO_PROCESS, 0, 0))
 			_exit(255);
@@ -43,7 +47,7 @@ static int child_run(bool refused, int (*run)(void))
 	return WEXITSTATUS(status);
 }
 
-/* @return its class, if the system says the same */
+/* @return the class, if the kernel reports the same */
 static int take(int priority)
 {
 	struct scheduling s = {0};
@@ -115,7 +119,7 @@ static int spin(void)
 	scheduling_take(&s, SCHEDULING_PRIORITY_RX);
 	if (scheduling_read(&s) != MEDIA_SCHEDULING_REALTIME)
 		return NOT_ALLOWED;
-	/* busy for less than the limit, again and again */
+	/* repeatedly busy for less than the limit */
 	for (int i = 0; i < 5; i++) {
 		scheduling_watch(&s, true, now_ns);
 		scheduling_watch(&s, false, now_ns += 2000 * MS);

@@ -1,4 +1,4 @@
-/* An encrypted session against a peer that protects with libsrtp2. */
+/* An encrypted session with a peer that uses libsrtp2. */
 #include "media_peer.h"
 #include "media_rig.h"
 #include "srtp_both.h"
@@ -26,7 +26,7 @@
 #define SUITE   MEDIA_SRTP_AES_CM_128_HMAC_SHA1_80
 #define PAYLOAD 160
 
-/* One session, and a peer whose key is crypto_make(generation). */
+/* One session, and a peer with the key crypto_make(generation). */
 struct world {
 	enum media_srtp_library library;
 	struct rig rig;
@@ -178,8 +178,10 @@ static uint64_t refused_in_seconds(const struct world *w)
 	return sum;
 }
 
-/* Every packet counts, those that came before the key too, and its size is
- * that of the RTP packet. */
+/*
+ * Every packet is counted, including those from before the key was known, with
+ * the size of the RTP packet.
+ */
 static void test_received_exactly(void **state)
 {
 	struct world *w = *state;
@@ -243,7 +245,7 @@ static void test_sent_is_protected(void **state)
 static void test_rtcp_of_the_peer(void **state)
 {
 	struct world *w = *state;
-	/* an RR without blocks, then the same one replayed, and in plain */
+	/* an RR without blocks, then the same replayed, then unencrypted */
 	uint8_t data[64] = {0x80, 201, 0, 1, 0x11, 0x22, 0x33, 0x44};
 	uint8_t plain[8];
 	int len = 8;
@@ -281,7 +283,7 @@ static void test_wrong_key_and_plain(void **state)
 	assert_int_equal(e.packets_received, 80);
 }
 
-/* A replay is what the network made of a packet: a duplicate, and counted. */
+/* A replay is a duplicate made by the network, and is counted as such. */
 static void test_replays_and_forgeries(void **state)
 {
 	struct world *w = *state;
@@ -293,7 +295,7 @@ static void test_replays_and_forgeries(void **state)
 	for (uint16_t i = 0; i < 40; i++) {
 		len = protected(w, data, i);
 		peer_send(&w->rtp, &w->to, data, (size_t)len);
-		if (i % 4 == 0) /* again */
+		if (i % 4 == 0) /* a replay */
 			peer_send(&w->rtp, &w->to, data, (size_t)len);
 		data[20] ^= 1; /* forged */
 		peer_send(&w->rtp, &w->to, data, (size_t)len);
@@ -320,7 +322,7 @@ static void test_hostile_sizes(void **state)
 	packet_make(data, 1);
 	for (size_t n = 1; n < 40; n++)
 		peer_send(&w->rtp, &w->to, data, n);
-	data[0] = 0x9f; /* 15 CSRCs and an extension that is not there */
+	data[0] = 0x9f; /* claims 15 CSRCs and an extension that do not exist */
 	data[12 + 60 + 2] = 0xff;
 	for (size_t n = 12; n < 200; n++)
 		peer_send(&w->rtp, &w->to, data, n);
@@ -334,13 +336,15 @@ static void test_hostile_sizes(void **state)
 	media_engine_evidence(w->rig.engine, &e);
 	assert_int_equal(t->packets, 10);
 	assert_int_equal(t->lost, 0);
-	/* each is counted, and under one name only */
+	/* each is counted once, under one name */
 	assert_int_equal(e.invalid_packets + e.srtp_refused,
 			 39 + 188 + 1 + 39 + 1);
 }
 
-/* New keys both ways. The peer changes to its own as soon as it answers,
- * before we know it; and its last packets of before come late. */
+/*
+ * New keys in both directions. The peer changes to its new key when it answers,
+ * before we know it; its last packets with the old key arrive late.
+ */
 static void test_rekey_loses_nothing(void **state)
 {
 	struct world *w = *state;
@@ -377,7 +381,7 @@ static void test_rekey_loses_nothing(void **state)
 	assert_int_equal(t->lost, 0);
 	assert_int_equal(t->reordered, 1);
 	assert_int_equal(t->srtp_refused, 0);
-	/* what we sent is readable with the old or the new key */
+	/* what we send can be decrypted with the old or the new key */
 	while ((len = peer_receive(&w->rtp, data, sizeof(data))) >= 0) {
 		uint8_t copy[2048];
 		int copy_len = len;
@@ -393,7 +397,7 @@ static void test_rekey_loses_nothing(void **state)
 	srtp_dealloc(rx_new);
 }
 
-/* One port of a session without an engine, by hand. */
+/* One port of a session, driven by hand without an engine. */
 struct port {
 	enum media_srtp_library library;
 	struct rx_session *session;
@@ -418,7 +422,7 @@ static void port_close(struct port *p)
 	free(p->session);
 }
 
-/* @param generation  -1: the key is still to come */
+/* @param generation  -1: the key is not known yet */
 static void port_settle(struct port *p, int generation, int64_t now_ns)
 {
 	struct rx_command c = {.encrypted = true};
@@ -436,7 +440,10 @@ static void port_settle(struct port *p, int generation, int64_t now_ns)
 	rx_secure_apply(p->session, &c, now_ns);
 }
 
-/* A packet of the peer. @return as rx_secure_open() */
+/*
+ * Process a packet of the peer.
+ * @return as rx_secure_open()
+ */
 static int port_take(struct port *p, srtp_t tx, uint16_t seq, int64_t now_ns)
 {
 	uint8_t data[512] = {0x80, 0, (uint8_t)(seq >> 8), (uint8_t)seq};
@@ -451,13 +458,15 @@ static int port_take(struct port *p, srtp_t tx, uint16_t seq, int64_t now_ns)
 	err = rx_secure_open(p->socket, data, &bytes, false, now_ns);
 	if (err == 0)
 		assert_int_equal(bytes, RTP_HEADER_BYTES + PAYLOAD);
-	if (err == -ENOKEY) /* to be tried again */
+	if (err == -ENOKEY) /* to be retried */
 		assert_memory_equal(data, copy, (size_t)len);
 	return err;
 }
 
-/* Another handshake takes its time: until it brings a key the peer goes on
- * with the one before, and for a while after. */
+/*
+ * During a new handshake the peer continues with the previous key, and for a
+ * while after it.
+ */
 static void test_key_before_while_none_is_known(void **state)
 {
 	const struct media_crypto before = crypto_make(0);
@@ -486,8 +495,10 @@ static void test_key_before_while_none_is_known(void **state)
 	srtp_dealloc(tx_new);
 }
 
-/* Hold, resume and re-INVITE within a millisecond, each with a new key, while
- * packets of all the keys before are on their way. */
+/*
+ * Hold, resume and re-INVITE within a millisecond, each with a new key, while
+ * packets of all previous keys are in flight.
+ */
 static void test_keys_replaced_at_once(void **state)
 {
 	enum {
@@ -517,8 +528,10 @@ static void test_keys_replaced_at_once(void **state)
 		srtp_dealloc(tx[i]);
 }
 
-/* An offer with new keys that is refused: what is forged later is refused, and
- * does not wait. */
+/*
+ * An offer with new keys is refused: packets forged later are refused at once,
+ * not queued.
+ */
 static void test_rekey_that_is_not_answered(void **state)
 {
 	const struct media_crypto forged = crypto_make(7);
@@ -538,7 +551,7 @@ static void test_rekey_that_is_not_answered(void **state)
 	srtp_dealloc(tx);
 }
 
-/* The peer's new key is offered, and used before it is in force here. */
+/* The peer offers a new key and uses it before it is in force here. */
 static void test_new_key_of_the_peer(void **state)
 {
 	struct world *w = *state;
@@ -559,15 +572,17 @@ static void test_new_key_of_the_peer(void **state)
 	assert_int_equal(t->srtp_refused, 0);
 }
 
-/* The same keys again, as a hold or a session refresh has them: the state of
- * the keys goes on. */
+/*
+ * The same keys negotiated again, as in a hold or a session refresh: the SRTP
+ * state continues.
+ */
 static void test_settled_again_is_the_same_key(void **state)
 {
 	struct world *w = *state;
 	const struct stream_total *t;
 
 	settle(w, 0, MEDIA_RECVONLY);
-	peer_sends(w, 65500, 100); /* wraps */
+	peer_sends(w, 65500, 100); /* the sequence number wraps */
 	rig_run_ms(&w->rig, 100);
 	settle(w, 0, MEDIA_RECVONLY);
 	peer_sends(w, 64, 100);
@@ -577,7 +592,7 @@ static void test_settled_again_is_the_same_key(void **state)
 	assert_int_equal(t->srtp_refused, 0);
 }
 
-/* Encryption was optional and the peer does not want it. */
+/* Encryption was optional and the peer does not use it. */
 static void test_settled_plain(void **state)
 {
 	struct world *w = *state;
@@ -598,7 +613,7 @@ static void test_settled_plain(void **state)
 	assert_false(w->log->second[0][0].has_srtp);
 }
 
-/* More than may wait for a key: the oldest make room, and are counted. */
+/* More packets than may wait for a key: the oldest are dropped and counted. */
 static void test_no_key_comes(void **state)
 {
 	struct world *w = *state;

@@ -1,4 +1,4 @@
-/* Socket pairs between two calls. */
+/* Socket pairs that are kept between two calls. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static void pair_close(const struct socket_pair *pair)
 	close(pair->fds[SOCKET_RTCP]);
 }
 
-/* So many sessions end that the pool keeps their pairs. */
+/* A pool in which so many sessions have ended that it keeps their pairs. */
 static struct socket_pool *busy_pool(int64_t now_ns)
 {
 	struct socket_pool *p;
@@ -124,10 +124,10 @@ static void test_a_late_datagram_closes_its_pair(void **state)
 	struct socket_pair taken;
 	(void)state;
 
-	pairs[2].drops[SOCKET_RTCP] = 1; /* one less or more than now */
+	pairs[2].drops[SOCKET_RTCP] = 1; /* one fewer, or one more, than now */
 	for (int i = 0; i < 4; i++)
 		socket_pool_give(p, &pairs[i], now_ns);
-	/* one to RTP, one without a byte to RTCP */
+	/* one datagram to RTP, an empty one to RTCP */
 	for (int i = 0; i < 2; i++) {
 		const struct media_addr *to = &pairs[i].addrs[i];
 
@@ -152,7 +152,7 @@ static void test_a_full_pool_and_a_quiet_one_close(void **state)
 	struct socket_pool *p;
 	(void)state;
 
-	/* one pair in eight may rest: two of 16 */
+	/* one pair in eight may be kept: two of 16 */
 	assert_int_equal(socket_pool_new(&p, PORT_MIN, PORT_MIN + 31), 0);
 	for (int i = 0; i < SOCKET_POOL_RATE; i++) {
 		struct socket_pair pair = pair_new();

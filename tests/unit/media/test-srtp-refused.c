@@ -1,5 +1,8 @@
-/* A libsrtp2 that lacks a suite, as one that is built without a cipher library:
- * the engine is not made, and the reason names suite and remedy. */
+/*
+ * A libsrtp2 that lacks a crypto suite, as when it was built without a cipher
+ * library: the engine is not created, and the reason names the suite and the
+ * remedy.
+ */
 #include "media/media.h"
 
 #include <srtp2/srtp.h>
@@ -57,7 +60,7 @@ static void test_suite_refused(void **state)
 	assert_non_null(strstr(reason, "set srtp_library = builtin"));
 	assert_int_equal(engine_new(&e, MEDIA_SRTP_LIBRARY_LIBSRTP2, NULL),
 			 -ENOTSUP);
-	/* the built-in one does not depend on it */
+	/* the built-in implementation does not depend on it */
 	assert_int_equal(engine_new(&e, MEDIA_SRTP_LIBRARY_BUILTIN, reason), 0);
 	media_engine_free(e);
 	refuses = false;

@@ -1,5 +1,8 @@
-/* SRTP against published vectors. Those of RFC 3711 and RFC 7714 are of session
- * keys, which libsrtp2 does not take: test-srtp.c compares the two. */
+/*
+ * SRTP against published vectors. RFC 3711 and RFC 7714 give vectors of session
+ * keys, which libsrtp2 cannot take: test-srtp.c compares the two
+ * implementations.
+ */
 #include "media/security/srtp_context.h"
 #include "media/security/srtp_keys.h"
 #include "media/security/srtp_libsrtp2.h"
@@ -168,7 +171,7 @@ static void test_rfc7714_rtcp(void **state)
 	}
 }
 
-/* 17.3: authentic, but not encrypted; that was not agreed */
+/* RFC 7714 17.3: authenticated but not encrypted, which was not negotiated */
 static void test_rtcp_unencrypted_refused(void **state)
 {
 	struct srtp_context *ctx = rfc7714_context(MEDIA_SRTP_AEAD_AES_128_GCM);
@@ -185,8 +188,11 @@ static void test_rtcp_unencrypted_refused(void **state)
 	srtp_context_free(ctx);
 }
 
-/* From a master key to the packet: the first vector of libsrtp's own tests
- * (test/srtp_driver.c, srtp_validate()), for its builds on every cipher library. */
+/*
+ * From the master key to the packet: the first vector of libsrtp's own tests
+ * (test/srtp_driver.c, srtp_validate()), for its builds with each cipher
+ * library.
+ */
 static void test_packet_of_a_master_key(void **state)
 {
 	struct media_crypto c = {.suite = MEDIA_SRTP_AES_CM_128_HMAC_SHA1_80};

@@ -1,5 +1,7 @@
-/* SRTP against libsrtp2 by its own interface, and against itself: what must not
- * pass. Each test runs with both implementations. */
+/*
+ * SRTP compared with direct calls of libsrtp2, and with itself: which packets
+ * must be refused. Each test runs with both implementations.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -83,7 +85,7 @@ static srtp_t reference(struct media_crypto *c, bool outgoing)
 	return ret;
 }
 
-/* Headers with CSRCs and an extension too; the roll-over counter advances. */
+/* Headers with CSRCs and an extension too; the rollover counter advances. */
 static size_t odd_packet(uint8_t *dst, uint32_t n)
 {
 	size_t bytes =
@@ -167,7 +169,7 @@ static void test_same_as_libsrtp2(void **state)
 				srtp_context_new(&contexts[k], &c,
 						 srtp_library_of(state)),
 				0);
-		/* twice round the sequence numbers */
+		/* twice through all sequence numbers */
 		for (uint32_t n = 0; n < 1000; n++)
 			rtp_compare(&c, n, contexts, peers);
 		for (uint32_t n = 0; n < 20; n++)
@@ -179,7 +181,7 @@ static void test_same_as_libsrtp2(void **state)
 	}
 }
 
-/* ---- what must not pass ---- */
+/* ---- packets that must be refused ---- */
 
 struct pair {
 	struct srtp_context *tx;
@@ -237,7 +239,7 @@ static void test_every_bit_counts(void **state)
 		}
 		for (size_t cut = 0; cut < bytes; cut++)
 			assert_true(received(&p, packet, cut) < 0);
-		/* nothing of that left a trace */
+		/* none of them changed any state */
 		assert_int_equal(received(&p, packet, bytes), 0);
 		pair_free(&p);
 	}
@@ -257,7 +259,10 @@ static void test_wrong_key(void **state)
 	pair_free(&b);
 }
 
-/* Replays are told from forgeries, within the window and behind it. */
+/*
+ * Replays are distinguished from forgeries, within the replay window and before
+ * it.
+ */
 static void test_replays(void **state)
 {
 	static uint8_t packets[3000][ROOM];
@@ -274,7 +279,7 @@ static void test_replays(void **state)
 		assert_int_equal(received(&p, packets[at], bytes), 0);
 		assert_int_equal(received(&p, packets[at], bytes), -EALREADY);
 	}
-	/* late ones that the window still knows as not seen */
+	/* late packets that the window still marks as not received */
 	assert_int_equal(received(&p, packets[2500], bytes), 0);
 	assert_int_equal(received(&p, packets[1], bytes), -EALREADY);
 	assert_int_equal(received(&p, packets[2100], bytes), 0);
@@ -320,7 +325,7 @@ static void test_rtcp_replay_and_forgery(void **state)
 	pair_free(&p);
 }
 
-/* More sources than places: each is heard, the oldest place is given up. */
+/* More sources than slots: each is received, and the oldest slot is reused. */
 static void test_many_sources(void **state)
 {
 	struct pair p = pair_make(state, MEDIA_SRTP_AEAD_AES_256_GCM, 9);
@@ -340,8 +345,10 @@ static void test_many_sources(void **state)
 	pair_free(&p);
 }
 
-/* A new key goes on with the roll-over counter; a peer that begins again with
- * 0 is understood too. */
+/*
+ * The rollover counter continues under a new key. A peer that restarts it at 0
+ * is understood too.
+ */
 static void test_continue_after_new_key(void **state)
 {
 	for (int again = 0; again < 2; again++) {
@@ -368,9 +375,11 @@ static void test_continue_after_new_key(void **state)
 	}
 }
 
-/* The sequence number wraps with the first packet of a new key: the roll-over
- * counter is one more than that of the key before, or 0 if the peer begins
- * again. */
+/*
+ * The sequence number wraps at the first packet of a new key: the rollover
+ * counter is one more than under the previous key, or 0 if the peer restarts
+ * it.
+ */
 static void test_new_key_at_the_wrap(void **state)
 {
 	for (int again = 0; again < 2; again++) {
@@ -390,7 +399,7 @@ static void test_new_key_at_the_wrap(void **state)
 			bytes = sent(&b, packet, seq);
 			assert_int_equal(received(&b, packet, bytes), 0);
 		}
-		/* the key before is still good for what comes late */
+		/* the previous key still decrypts late packets */
 		bytes = sent(&a, packet, 65535);
 		if (again)
 			assert_int_equal(received(&a, packet, bytes), 0);
@@ -399,7 +408,7 @@ static void test_new_key_at_the_wrap(void **state)
 	}
 }
 
-/* RFC 3711 3.4: the index of SRTCP goes on with a new key. */
+/* RFC 3711 3.4: the SRTCP index continues under a new key. */
 static void test_rtcp_index_continues(void **state)
 {
 	struct pair a = pair_make(state, MEDIA_SRTP_AES_CM_128_HMAC_SHA1_80, 1);
@@ -409,7 +418,7 @@ static void test_rtcp_index_continues(void **state)
 		struct pair *p = i <= 5 ? &a : &b;
 		uint8_t packet[ROOM] = {0x80, 201, 0, 1, 1, 2, 3, 4};
 		size_t bytes = 8;
-		size_t at = i <= 5 ? 8 : 8 + 16; /* behind the tag of GCM */
+		size_t at = i <= 5 ? 8 : 8 + 16; /* after the GCM tag */
 
 		if (i == 6) {
 			srtp_context_continue(b.tx, a.tx);
@@ -427,8 +436,10 @@ static void test_rtcp_index_continues(void **state)
 	pair_free(&b);
 }
 
-/* What has the sequence number of a packet that was received is a replay only
- * if it is authentic. */
+/*
+ * A packet with the sequence number of a received one is a replay only if it is
+ * authentic.
+ */
 static void test_forged_replay(void **state)
 {
 	for (unsigned i = 0; i < MEDIA_SRTP_SUITE_COUNT; i++) {
@@ -442,7 +453,7 @@ static void test_forged_replay(void **state)
 			bytes = sent(&p, packet, (uint16_t)(65530 + k));
 			assert_int_equal(received(&p, packet, bytes), 0);
 		}
-		/* decrypted all the same: it is measured as a duplicate */
+		/* decrypted nevertheless: it is counted as a duplicate */
 		memcpy(copy, packet, n = bytes);
 		assert_int_equal(srtp_context_unprotect(p.rx, copy, &n),
 				 -EALREADY);
@@ -455,8 +466,10 @@ static void test_forged_replay(void **state)
 	}
 }
 
-/* A source that lost its place begins again, here and with the other
- * implementation. */
+/*
+ * A source that lost its slot starts again, here and in the other
+ * implementation.
+ */
 static void test_source_that_returns(void **state)
 {
 	struct pair ours = pair_make(state, MEDIA_SRTP_AEAD_AES_128_GCM, 3);
@@ -470,7 +483,8 @@ static void test_source_that_returns(void **state)
 	for (int way = 0; way < 2; way++) {
 		struct pair *p = &ways[way];
 
-		for (uint16_t k = 0; k < 20; k++) { /* wraps */
+		for (uint16_t k = 0; k < 20; k++) { /* the sequence number
+						     * wraps */
 			bytes = sent(p, packet, (uint16_t)(65530 + k));
 			assert_int_equal(received(p, packet, bytes), 0);
 		}

@@ -1,5 +1,7 @@
-/* What a session makes of many sources, one after another and at once: the
- * seconds sum to the total, and nothing that was received is in neither. */
+/*
+ * Many sources in a session, one after another and at once: the seconds sum to
+ * the total, and every received packet is counted.
+ */
 #include "base/clock.h"
 #include "media/measure/measure_session.h"
 #include "tests/unit/analysis/random.h"
@@ -73,7 +75,7 @@ static void second_end(struct world *w, int64_t end_ns)
 	assert_true(n.packets > 0 || !n.has_jitter);
 }
 
-/* Time goes on; packets come then. */
+/* Advance the time; packets arrive then. */
 static void wait_ms(struct world *w, int64_t ms)
 {
 	w->now_ns += ms * MS;
@@ -96,8 +98,10 @@ static void arrive(struct world *w, uint32_t ssrc, uint32_t i)
 	w->sent++;
 }
 
-/* Each source is there once, by the time of its first packet, and with those
- * left out and the strays they are all that came. */
+/*
+ * Each source is reported once, in the order of its first packet. Together with
+ * the sources left out and the strays they account for every received packet.
+ */
 static void check_sources(struct world *w, const struct stream_total *t,
 			  bool all)
 {
@@ -145,8 +149,10 @@ static struct stream_total ended(struct world *w)
 	return t;
 }
 
-/* Another source in the middle of the call: the total has the sums, and each
- * source its own loss, times and score. */
+/*
+ * A second source during the call: the total has the sums, and each source has
+ * its own loss, times and score.
+ */
 static void test_two_sources_are_told_apart(void **state)
 {
 	struct world *w = *state;
@@ -183,7 +189,7 @@ static void test_two_sources_are_told_apart(void **state)
 	assert_string_equal(n[1].codec, "PCMU");
 }
 
-/* A long call in which each hold and each resumption brings another source. */
+/* A long call in which each hold and each resume brings a new source. */
 static void test_sources_one_after_another(void **state)
 {
 	struct world *w = *state;
@@ -191,8 +197,10 @@ static void test_sources_one_after_another(void **state)
 
 	for (uint32_t source = 1; source <= 20; source++) {
 		for (uint32_t i = 0; i < 200; i++) {
-			/* a burst, which is known to be over later, and one
-			 * that is open at the end */
+			/*
+			 * a burst whose end is known later, and one that is
+			 * open at the end
+			 */
 			if ((i < 100 || i >= 103) && (i < 195 || i > 197))
 				arrive(w, source, 65500 + i);
 			wait_ms(w, 20);
@@ -211,7 +219,10 @@ static void test_sources_one_after_another(void **state)
 	assert_true(t.jitter_ms.n > 0);
 }
 
-/* Four that go on: a fifth has no place, and takes none. */
+/*
+ * Four sources that continue: a fifth one finds no slot and is not counted as
+ * one.
+ */
 static void test_five_at_once(void **state)
 {
 	struct world *w = *state;
@@ -228,7 +239,7 @@ static void test_five_at_once(void **state)
 	assert_int_equal(t.lost, 0);
 }
 
-/* Any sources, with pauses, loss, duplicates and reordering. */
+/* Random sources with pauses, loss, duplicates and reordering. */
 static void test_any_sources(void **state)
 {
 	uint64_t seed = 4;
@@ -247,7 +258,7 @@ static void test_any_sources(void **state)
 			uint32_t source = random_below(&seed, 12);
 			uint32_t count = random_below(&seed, 60);
 
-			/* else it may be given up as no source */
+			/* otherwise it may be dropped as not being a source */
 			arrive(w, source + 1, ++at[source]);
 			arrive(w, source + 1, ++at[source]);
 			for (uint32_t i = 0; i < count; i++) {

@@ -1,6 +1,8 @@
-/* System calls of an engine's threads while calls are up, counted by ptrace:
- * receiving and sending make the calls of their sockets and of their waiting,
- * and no other; what the analysis makes depends on time, not on packets. */
+/*
+ * System calls of an engine's threads during calls, counted by ptrace.
+ * Receiving and sending make only the calls for their sockets and for waiting.
+ * The number of calls that the analysis makes depends on time, not on packets.
+ */
 #include "base/clock.h"
 #include "base/sanitizer.h"
 #include "media_rig.h"
@@ -29,7 +31,7 @@
 #define CALLS_MAX   512
 #define NO_TRACE    77
 
-/* Told by the traced process. */
+/* Reported by the traced process. */
 struct told {
 	uint64_t sent; /* RTP packets */
 	uint64_t received;
@@ -38,9 +40,11 @@ struct told {
 
 struct thread_calls {
 	pid_t id;
-	bool waited; /* it has started: what starting takes is not counted */
+	bool waited; /* it has started: calls made at the start are not
+		      * counted */
 	unsigned long all;
-	unsigned long of[CALLS_MAX]; /* by number; ignored beyond */
+	unsigned long of[CALLS_MAX]; /* by system call number; higher ones
+				      * are not counted */
 };
 
 struct trace {
@@ -54,7 +58,10 @@ static struct trace trace;
 
 /* ---- the traced process ---- */
 
-/* A call that nobody else makes: counting begins, and ends with the next. */
+/*
+ * A system call that no other code makes: the first starts the counting, the
+ * second ends it.
+ */
 static void mark(void)
 {
 	syscall(SYS_getsid, 0);
@@ -159,7 +166,7 @@ static int calls_count(pid_t child)
 	}
 }
 
-/* The thread that makes most of a call. */
+/* The thread that makes most of a system call. */
 static const struct thread_calls *thread_that(unsigned long call)
 {
 	const struct thread_calls *found = NULL;
@@ -167,7 +174,7 @@ static const struct thread_calls *thread_that(unsigned long call)
 	for (size_t i = 0; i < trace.count; i++) {
 		const struct thread_calls *t = &trace.threads[i];
 
-		/* the loop of the test polls, too */
+		/* the test's own loop polls, too */
 		if (t->id != trace.child &&
 		    t->of[call] > (found ? found->of[call] : 0))
 			found = t;
@@ -176,7 +183,7 @@ static const struct thread_calls *thread_that(unsigned long call)
 	return found;
 }
 
-/* Those that have nothing to do, as no audio is decoded, wait for that. */
+/* Threads without work, as no audio is decoded, stay asleep. */
 static void check_idle(void)
 {
 	const struct thread_calls *busy[] = {thread_that(SYS_epoll_wait),
@@ -196,9 +203,11 @@ static void check_receiving(const struct told *told, uint64_t reports)
 	const struct thread_calls *t = thread_that(SYS_epoll_wait);
 	uint64_t datagrams = told->received + reports;
 
-	/* each socket once more when its session stops */
+	/* one more per socket when its session stops */
 	assert_true(t->of[SYS_recvmmsg] <= datagrams + 2 * SESSIONS);
-	/* waiting, reading; commands; the wait for stragglers at the end */
+	/*
+	 * waiting and reading; commands; the wait for late packets at the end
+	 */
 	assert_true(t->all <= 2 * datagrams + 25 * SESSIONS);
 	assert_int_equal(t->all - t->of[SYS_epoll_wait] - t->of[SYS_recvmmsg] -
 				 t->of[SYS_epoll_ctl] - t->of[SYS_read] -
@@ -214,7 +223,7 @@ static uint64_t check_sending(const struct told *told)
 	uint64_t sent = t->of[SYS_sendto];
 
 	assert_true(sent >= told->sent);
-	/* waiting may end a little early, and once more for an answer */
+	/* a wait may end a little early, and once more for a response */
 	assert_true(t->all <= 3 * sent + 25 * SESSIONS);
 	assert_int_equal(t->all - sent - t->of[SYS_ppoll] - t->of[SYS_read], 0);
 	return sent - told->sent;
@@ -225,7 +234,7 @@ static void check_analysis(const struct told *told, uint64_t reports)
 	const struct thread_calls *t = thread_that(SYS_poll);
 	uint64_t ticks = (uint64_t)(told->elapsed_ns / TICK_NS);
 
-	/* a tick waits, and wakes the loop; a report wakes the sender */
+	/* a tick waits and wakes the loop; a report wakes the sender */
 	assert_true(t->all <= 2 * ticks + 2 * reports + 25 * SESSIONS);
 	assert_int_equal(t->all - t->of[SYS_poll] - t->of[SYS_write], 0);
 	/* while there are sessions no command signals it: it ticks */
@@ -241,7 +250,7 @@ static void test_threads_make_the_calls_of_sockets_only(void **state)
 
 	(void)state;
 #ifdef SANITIZED_THREAD
-	skip(); /* its runtime makes calls of its own */
+	skip(); /* the sanitizer's runtime makes system calls */
 #endif
 	assert_ptr_not_equal(told, MAP_FAILED);
 	trace.child = fork();
@@ -250,7 +259,7 @@ static void test_threads_make_the_calls_of_sockets_only(void **state)
 		child_main(told);
 	assert_int_equal(waitpid(trace.child, &status, 0), trace.child);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == NO_TRACE)
-		skip(); /* a system without ptrace */
+		skip(); /* the system has no ptrace */
 	assert_true(WIFSTOPPED(status));
 	assert_int_equal(
 		ptrace(PTRACE_SETOPTIONS, trace.child, NULL,
@@ -259,7 +268,7 @@ static void test_threads_make_the_calls_of_sockets_only(void **state)
 		0);
 	ptrace(PTRACE_SYSCALL, trace.child, NULL, NULL);
 	assert_int_equal(calls_count(trace.child), 0);
-	/* it was what it is to be about */
+	/* the calls did carry traffic */
 	assert_true(told->sent > 50 * SESSIONS);
 	assert_true(told->received > 50 * SESSIONS);
 	reports = check_sending(told);

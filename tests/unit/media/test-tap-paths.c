@@ -1,4 +1,7 @@
-/* Addresses of a tapped program, from its messages with STUN and TURN servers. */
+/*
+ * Addresses of a tapped program, learned from its messages with STUN and TURN
+ * servers.
+ */
 #include "media/nat/stun_message.h"
 #include "media/nat/turn_frame.h"
 #include "media/socket.h"
@@ -20,7 +23,7 @@
 
 static struct tap_paths_datagram last;
 
-/* Give it a datagram; `last` is what is left of it. */
+/* Pass it a datagram; `last` is what remains of it. */
 static bool take(struct tap_paths *w, bool sent, uint16_t port,
 		 const uint8_t *data, size_t captured, size_t bytes)
 {
@@ -81,7 +84,10 @@ static void test_mapped_address(void **state)
 
 		assert_int_equal(tap_paths_port(w, &a), 0);
 		assert_false(ask(w, STUN_MESSAGE_BINDING, id, PORT));
-		/* no answer to it: another identifier, another port, sent */
+		/*
+		 * not a response to it: another transaction ID, another port, a
+		 * sent message
+		 */
 		assert_false(
 			answer(w, STUN_MESSAGE_BINDING, other, PORT, &a, NULL));
 		assert_false(answer(w, STUN_MESSAGE_BINDING, id, PORT + 1, &a,
@@ -90,7 +96,7 @@ static void test_mapped_address(void **state)
 		assert_true(
 			answer(w, STUN_MESSAGE_BINDING, id, PORT, &a, NULL));
 		assert_int_equal(tap_paths_port(w, &a), PORT);
-		/* once */
+		/* only once */
 		assert_false(
 			answer(w, STUN_MESSAGE_BINDING, id, PORT, &a, NULL));
 		media_addr_set_port(&a, 4445);
@@ -99,7 +105,10 @@ static void test_mapped_address(void **state)
 	free(w);
 }
 
-/* The newest owner of an address counts; the oldest of many is forgotten. */
+/*
+ * The latest owner of an address counts. Of too many addresses the oldest is
+ * forgotten.
+ */
 static void test_mapped_address_of_many(void **state)
 {
 	struct tap_paths *w = calloc(1, sizeof(*w));
@@ -143,7 +152,10 @@ static void test_relayed_address(void **state)
 	free(w);
 }
 
-/* Both ways by a channel and by indications: what is inside is left. */
+/*
+ * Media relayed both ways, by a channel and by indications: the content is
+ * extracted.
+ */
 static void test_relayed_media(void **state)
 {
 	struct tap_paths *w = calloc(1, sizeof(*w));
@@ -158,7 +170,7 @@ static void test_relayed_media(void **state)
 	assert_non_null(w);
 	turn_frame_channel(data, 0x4001, sizeof(rtp));
 	memcpy(data + 4, rtp, sizeof(rtp));
-	/* a channel nobody knows: it is the server's */
+	/* an unknown channel: a datagram of the server's */
 	take(w, true, PORT, data, 4 + sizeof(rtp), 4 + sizeof(rtp));
 	assert_ptr_equal(last.data, data + 4);
 	assert_true(media_addr_equal(&last.peer, &server));
@@ -187,7 +199,7 @@ static void test_relayed_media(void **state)
 		assert_int_equal(last.bytes, sizeof(rtp));
 		assert_memory_equal(last.data, rtp, sizeof(rtp));
 		assert_true(media_addr_equal(&last.peer, &peer));
-		/* of which less was kept than there was */
+		/* truncated by the capture */
 		take(w, sent, PORT, data, size - 10, size);
 		assert_int_equal(last.bytes, sizeof(rtp));
 		assert_int_equal(last.captured, sizeof(rtp) + 3 - 10);

@@ -1,4 +1,4 @@
-/* The TURN client against a server of our own, and how datagrams travel. */
+/* The TURN client with a server of the test, and the framing of datagrams. */
 #include "base/clock.h"
 #include "media/nat/stun_message.h"
 #include "media/nat/turn.h"
@@ -32,14 +32,14 @@ static void test_frame_channel(void **state)
 	assert_int_equal(f.channel, 0x4001);
 	assert_int_equal(f.offset, 4);
 	assert_int_equal(f.bytes, 20);
-	/* padding, and a datagram that was cut when it was read */
+	/* padding, and a datagram that was truncated when it was read */
 	assert_int_equal(turn_frame_parse(&f, data, 28, 28), 0);
 	assert_int_equal(f.bytes, 20);
 	assert_int_equal(turn_frame_parse(&f, data, 10, 24), 0);
-	/* more than there is */
+	/* the length exceeds the datagram */
 	assert_int_equal(turn_frame_parse(&f, data, 23, 23), -EBADMSG);
 	assert_int_equal(turn_frame_parse(&f, data, 3, 3), -EBADMSG);
-	/* reserved numbers */
+	/* reserved channel numbers */
 	turn_frame_channel(data, 0x5000, 4);
 	assert_int_equal(turn_frame_parse(&f, data, 8, 8), -EBADMSG);
 }
@@ -74,7 +74,7 @@ static void test_frame_indication(void **state)
 		assert_true(media_addr_equal(&f.peer, &peer));
 		assert_int_equal(f.bytes, sizeof(payload));
 		assert_memory_equal(data + f.offset, payload, sizeof(payload));
-		/* the data was cut when it was read: the size is known */
+		/* the data was truncated when it was read: its size is known */
 		assert_int_equal(turn_frame_parse(&f, data, size - 10, size),
 				 0);
 		assert_int_equal(f.bytes, sizeof(payload));
@@ -95,7 +95,7 @@ static void test_frame_others(void **state)
 
 	assert_int_equal(turn_frame_parse(&f, data, 28, 28), 0);
 	assert_int_equal(f.kind, TURN_FRAME_CONTROL);
-	data[4] = 0; /* no cookie */
+	data[4] = 0; /* no magic cookie */
 	assert_int_equal(turn_frame_parse(&f, data, 28, 28), -EBADMSG);
 	data[0] = 0x80; /* RTP */
 	assert_int_equal(turn_frame_parse(&f, data, 28, 28), -EBADMSG);
@@ -110,7 +110,7 @@ struct server {
 	struct turn *t;
 	int64_t now_ns;
 	bool deaf;
-	bool forbids; /* channels */
+	bool forbids; /* refuses channels */
 	const char *nonce;
 	uint32_t lifetime_s;
 	unsigned allocations, refreshes, permissions, channels, ended, asked;
@@ -251,7 +251,7 @@ static void test_turn_life(void **state)
 	assert_int_equal(turn_bind(s.t, &peer), 0);
 	assert_int_equal(turn_bind(s.t, &peer), 0);
 	assert_int_equal(turn_bind(s.t, &v6), -EINVAL);
-	/* who reads what comes learns of the channel first */
+	/* the receiver knows the channel before its data arrives */
 	assert_int_equal(turn_channel_at(s.t, 0, &at), TURN_CHANNEL_MIN);
 	assert_int_equal(s.channels, 0);
 	turn_tick(s.t, s.now_ns);
@@ -264,7 +264,7 @@ static void test_turn_life(void **state)
 	assert_int_equal(turn_channel_at(s.t, 1, &at), 0);
 	assert_int_equal(s.permissions, 1);
 	assert_int_equal(s.channels, 1);
-	/* all is renewed in time, also with a nonce that went stale */
+	/* everything is refreshed in time, also with a stale nonce */
 	s.nonce = "n2";
 	run_s(&s, 1200);
 	assert_int_equal(turn_state(s.t), TURN_READY);
@@ -309,7 +309,7 @@ static void test_turn_refused(void **state)
 	turn_free(s.t);
 }
 
-/* A server may lend for any time. */
+/* A server may grant any lifetime. */
 static void test_turn_lifetimes(void **state)
 {
 	struct server s;
@@ -328,7 +328,7 @@ static void test_turn_lifetimes(void **state)
 	run_s(&s, 31);
 	assert_int_equal(turn_state(s.t), TURN_READY);
 	assert_in_range(s.refreshes, 9, 10);
-	/* nothing: neither asked for in every tick, nor given back */
+	/* lifetime 0: not refreshed at every tick, and not released */
 	s.lifetime_s = 0;
 	run_s(&s, 10);
 	assert_int_equal(turn_state(s.t), TURN_FAILED);
@@ -339,8 +339,10 @@ static void test_turn_lifetimes(void **state)
 	turn_free(s.t);
 }
 
-/* A server that is away when the allocation is to be renewed, and back before
- * it ends; then one that stays away. */
+/*
+ * A server that is unreachable when the allocation is to be refreshed, and back
+ * before it expires; then one that stays unreachable.
+ */
 static void test_turn_server_is_away(void **state)
 {
 	struct media_addr peer = rig_addr("192.0.2.2", 6000);

@@ -1,4 +1,4 @@
-/* Sessions are spread over the packet time, and each begins soon. */
+/* Sessions are spread over the packet time, and each starts soon. */
 #include "media/tx/tx_phase.h"
 
 #include <setjmp.h>
@@ -38,7 +38,10 @@ static void test_phase_alone_begins_at_once(void **state)
 	assert_int_equal(fullest(&p), 0);
 }
 
-/* 50 a second begin at the same place of the packet time, all of them. */
+/*
+ * 50 calls a second would all start at the same offset of the packet time: they
+ * are spread.
+ */
 static void test_phase_calls_in_step_are_spread(void **state)
 {
 	static struct tx_phase phases[CALLS];
@@ -52,12 +55,12 @@ static void test_phase_calls_in_step_are_spread(void **state)
 
 		assert_true(at >= start && at < start + TX_PERIOD_NS);
 		assert_int_equal(at / TX_PHASE_NS % TX_PHASES, phases[i].at);
-		/* the few do not wait for long */
+		/* the first few do not wait long */
 		assert_true(i >= 10 || at < start + 11 * TX_PHASE_NS);
 	}
 	assert_int_equal(p.total, CALLS);
 	assert_true(fullest(&p) <= CALLS / TX_PHASES + 1);
-	/* those that leave make room where they were */
+	/* sessions that end free their offset */
 	for (int i = 0; i < CALLS; i += 2)
 		tx_phase_leave(&p, &phases[i]);
 	for (int i = 0; i < CALLS; i += 2)
@@ -65,7 +68,7 @@ static void test_phase_calls_in_step_are_spread(void **state)
 	assert_true(fullest(&p) <= CALLS / TX_PHASES + 2);
 	for (int i = 0; i < CALLS; i++)
 		tx_phase_leave(&p, &phases[i]);
-	tx_phase_leave(&p, &phases[0]); /* it is none any more */
+	tx_phase_leave(&p, &phases[0]); /* it has no phase any more */
 	assert_int_equal(p.total, 0);
 	assert_int_equal(fullest(&p), 0);
 }

@@ -1,5 +1,7 @@
-/* How threads of the media engine sleep: who is awake, or wakes soon enough, is
- * not signalled, and no work is left lying. */
+/*
+ * How threads of the media engine sleep: a thread that is awake, or wakes soon
+ * enough, is not signalled, and no work is left behind.
+ */
 #include "media/wake.h"
 
 #include "base/clock.h"
@@ -69,7 +71,10 @@ static void test_wake_in_time_is_not_signalled(void **state)
 	wake_close(&w);
 }
 
-/* To end a thread it is signalled while it is awake: it must not sleep after. */
+/*
+ * To end a thread it is signalled while it is awake: it must not sleep after
+ * that.
+ */
 static void test_wake_signal_before_sleep_is_kept(void **state)
 {
 	struct wake w;
@@ -89,10 +94,10 @@ static void test_wake_signal_before_sleep_is_kept(void **state)
 struct pair {
 	struct wake wake;
 	struct ring *ring;
-	uint64_t slept; /* the sleeper */
+	uint64_t slept; /* the sleeper's */
 };
 
-/* Takes all of it; a signal that is lost leaves it asleep. */
+/* Take all work. A lost signal would leave this thread asleep. */
 static void *sleeper(void *arg)
 {
 	struct pair *p = arg;
@@ -129,14 +134,16 @@ static void test_wake_leaves_no_work(void **state)
 	assert_int_equal(ring_new(&p.ring, sizeof(uint32_t), 1024), 0);
 	assert_int_equal(pthread_create(&thread, NULL, sleeper, &p), 0);
 	for (uint32_t work = 0; work < WORKS; work++) {
-		/* full: it has been told of all of them */
+		/*
+		 * the ring is full: the sleeper was signalled for what is in it
+		 */
 		while (!ring_push(p.ring, &work))
 			poll(NULL, 0, 1);
 		signals += wake_by(&p.wake, WAKE_NOW);
 	}
 	assert_int_equal(pthread_join(thread, &taken), 0);
 	assert_int_equal((uintptr_t)taken, WORKS);
-	/* each signal ends a sleep, or one that was about to begin */
+	/* each signal ends a sleep, or one that was about to start */
 	assert_true(signals <= WORKS);
 	print_message("%llu signals, slept %llu times for %d works\n",
 		      (unsigned long long)signals, (unsigned long long)p.slept,

@@ -1,4 +1,4 @@
-/* What goes over the wire, against a peer that reads and writes it by hand. */
+/* Packets on the wire, against a peer that builds and parses them by hand. */
 #include "media_peer.h"
 #include "media_rig.h"
 
@@ -32,7 +32,7 @@ struct wire {
 	struct media_addr to_rtcp;
 	struct rtp_header got[PACKETS_MAX];
 	size_t got_count;
-	struct rtcp_sender_info sender; /* last one received */
+	struct rtcp_sender_info sender; /* of the last SR received */
 };
 
 static void wire_settle(struct wire *w, enum media_direction direction)
@@ -138,7 +138,7 @@ static void test_wire_resume_continues(void **state)
 	wire_collect(w);
 	held = w->got_count;
 	assert_true(held > 0);
-	/* reports go on while held */
+	/* reports continue while on hold */
 	while (peer_receive(&w->rtcp, data, sizeof(data)) >= 0)
 		continue;
 	rig_run_ms(&w->rig, 500);
@@ -159,7 +159,7 @@ static void test_wire_resume_continues(void **state)
 		assert_int_equal(w->got[i].marker, i == 0 || i == held);
 		assert_int_equal((w->got[i].ts - w->got[0].ts) % 160, 0);
 	}
-	/* the silence was at least 700 ms, in ticks too */
+	/* the timestamp advanced by at least 700 ms, too */
 	ticks = w->got[held].ts - w->got[held - 1].ts;
 	assert_true(ticks >= 700 * 8);
 	assert_int_equal(w->log->total[1].packets, w->got_count);
@@ -184,14 +184,14 @@ static void test_wire_packet_time_changes(void **state)
 	for (size_t i = 1; i < w->got_count; i++) {
 		const struct rtp_header *h = &w->got[i - 1];
 
-		/* a packet's stamp is the one before plus its length */
+		/* a packet's timestamp is the previous one plus its duration */
 		assert_int_equal(w->got[i].ts, h->ts + h->payload_bytes);
 		assert_int_equal(h->pt, h->payload_bytes == 320 ? 0 : 8);
 		longer += h->payload_bytes == 320;
 	}
 	assert_true(longer > 0);
 	longer += w->got[w->got_count - 1].payload_bytes == 320;
-	/* the codec of most packets, of equal counts the lower payload type */
+	/* the codec of most packets; of equal counts the lower payload type */
 	assert_string_equal(w->log->total[1].codec,
 			    2 * longer >= w->got_count ? "PCMU" : "PCMA");
 }
@@ -219,7 +219,7 @@ static void test_wire_packets_before_the_start_count(void **state)
 	rig_check_seconds(w->log);
 }
 
-/* What came long before belongs to something else. */
+/* Packets from long before belong to another session. */
 static void test_wire_packets_long_before_the_start_are_stray(void **state)
 {
 	struct wire *w = *state;
@@ -299,16 +299,17 @@ static void test_wire_several_ssrcs_are_all_counted(void **state)
 
 	peer_open(&other);
 	wire_settle(w, MEDIA_RECVONLY);
-	/* the RX thread calls a source foreign once it knows the peer */
+	/* the RX thread counts a source as foreign once it knows the peer */
 	rig_run_ms(&w->rig, 200);
 	for (uint16_t i = 0; i < 100; i++) {
 		peer_send_rtp(&w->rtp, &w->to_rtp, 1, i);
 		if (i % 2)
 			peer_send_rtp(&other, &w->to_rtp, 2, (uint16_t)(i / 2));
-		if (i % 10 == 0) /* more than are kept, one packet each */
+		if (i % 10 == 0) /* more sources than are kept, one packet
+				  * each */
 			peer_send_rtp(&w->rtp, &w->to_rtp, 100u + i, i);
 	}
-	/* in a later second they displace those that were reported */
+	/* in a later second they replace those that were reported */
 	rig_run_ms(&w->rig, 1200);
 	for (uint16_t i = 0; i < 5; i++)
 		peer_send_rtp(&w->rtp, &w->to_rtp, 300u + i, i);
@@ -333,7 +334,8 @@ static void test_wire_what_came_before_the_stop_counts(void **state)
 	wire_settle(w, MEDIA_RECVONLY);
 	for (uint16_t i = 0; i < 300; i++)
 		peer_send_rtp(&w->rtp, &w->to_rtp, 1, i);
-	rig_stop(&w->rig, 1); /* at once: most are still in the socket */
+	rig_stop(&w->rig, 1); /* at once: most packets are still in the
+			       * socket */
 	assert_int_equal(w->log->total[0].packets, 300);
 	assert_int_equal(w->log->total[0].received, 300);
 	rig_check_seconds(w->log);
@@ -341,7 +343,7 @@ static void test_wire_what_came_before_the_stop_counts(void **state)
 
 /* ---- RTCP ---- */
 
-/* The next compound packet of the session with a report block. */
+/* Return the session's next compound packet with a report block. */
 static bool report_read(struct wire *w, struct rtcp_report *ret,
 			size_t *senders, size_t *byes)
 {
@@ -406,7 +408,7 @@ static void test_wire_reports_go_both_ways(void **state)
 	rig_run_until(&w->rig, end_ns + 200 * NS_PER_MS);
 	wire_collect(w);
 	assert_int_equal(w->got_count, 20);
-	/* of 20 packets we lost 3, says the peer */
+	/* the peer reports 3 of 20 packets lost */
 	peer_report(w, w->got[0].ssrc, 3, w->got[19].seq);
 	rig_run_ms(&w->rig, 600);
 	assert_true(report_read(w, &report, &senders, &byes));
@@ -420,7 +422,7 @@ static void test_wire_reports_go_both_ways(void **state)
 	assert_int_equal(byes, 0);
 	assert_int_equal(w->sender.packets, 20);
 	assert_int_equal(w->sender.octets, 20 * 160);
-	/* behind the last packet, by the time since it in ticks */
+	/* after the last packet, by the elapsed time in ticks */
 	assert_true(w->sender.rtp_ts - w->got[19].ts < 60 * 8000);
 	rig_stop(&w->rig, 1);
 	report_read(w, &report, &senders, &byes);
@@ -431,8 +433,10 @@ static void test_wire_reports_go_both_ways(void **state)
 	assert_int_equal(w->log->total[1].packets, 20);
 }
 
-/* RFC 3550 6.1 and 6.3.7: the BYE comes with a block of all that was received;
- * and what the peer reports after its own end is still taken. */
+/*
+ * RFC 3550 6.1 and 6.3.7: the BYE comes with a report block about all that was
+ * received. A report of the peer after its own BYE is still taken.
+ */
 static void test_wire_bye_carries_the_last_report(void **state)
 {
 	struct wire *w = *state;
@@ -452,7 +456,7 @@ static void test_wire_bye_carries_the_last_report(void **state)
 	rig_run_until(&w->rig, end_ns + 100 * NS_PER_MS);
 	wire_collect(w);
 	assert_int_equal(w->got_count, 10);
-	/* reports until now do not count */
+	/* earlier reports do not count */
 	report_read(w, &report, &senders, &byes);
 	report = (struct rtcp_report){0};
 	media_session_stop(w->log->session);
@@ -474,8 +478,11 @@ static void test_wire_bye_carries_the_last_report(void **state)
 	rig_check_seconds(w->log);
 }
 
-/* Run until a compound packet with a report block comes.
- * @param blocks  receives its blocks. @return their number; 0: none came */
+/*
+ * Run until a compound packet with a report block arrives.
+ * @param blocks  receives its blocks
+ * @return their number; 0: none arrived
+ */
 static size_t next_blocks(struct wire *w, struct rtcp_report blocks[static 31])
 {
 	for (int i = 0; i < 1000; i++) {
@@ -501,8 +508,10 @@ static size_t next_blocks(struct wire *w, struct rtcp_report blocks[static 31])
 	return 0;
 }
 
-/* RFC 3550 6.4: a block for each source that was heard since the last report;
- * the one heard last comes first. */
+/*
+ * RFC 3550 6.4: one block for each source received since the last report, the
+ * latest source first.
+ */
 static void test_wire_a_report_is_about_every_source(void **state)
 {
 	struct wire *w = *state;
@@ -514,7 +523,7 @@ static void test_wire_a_report_is_about_every_source(void **state)
 		peer_send_rtp(&w->rtp, &w->to_rtp, 5, i);
 		peer_send_rtp(&w->rtp, &w->to_rtp, 6, (uint16_t)(1000 + i));
 	}
-	/* a report may leave before all of them were taken */
+	/* a report may be sent before all of them were received */
 	do {
 		count = next_blocks(w, blocks);
 		assert_int_equal(count, 2);
@@ -525,7 +534,7 @@ static void test_wire_a_report_is_about_every_source(void **state)
 	assert_int_equal(blocks[1].ext_max, 39);
 	assert_int_equal(blocks[0].lost, 0);
 	assert_int_equal(blocks[1].lost, 0);
-	/* the source changed: nothing more is heard of the first one */
+	/* the source changed: the first one is no longer received */
 	for (uint16_t i = 40; i < 60; i++)
 		peer_send_rtp(&w->rtp, &w->to_rtp, 6, (uint16_t)(1000 + i));
 	do {
@@ -562,7 +571,7 @@ static void test_wire_hostile_datagrams(void **state)
 
 		for (size_t k = 0; k < bytes; k++)
 			data[k] = (uint8_t)random_next();
-		if (bytes > 1 && i % 2) /* looks right in the first octets */
+		if (bytes > 1 && i % 2) /* plausible in the first octets */
 			data[0] = (uint8_t)(0x80 | (data[0] & 0x3f));
 		if (bytes > 1 && rtcp)
 			data[1] = (uint8_t)(200 + data[1] % 8);

@@ -1,5 +1,7 @@
-/* Extended reports: written to the octet, both ways over the wire, and only
- * those the peer asked for. */
+/*
+ * Extended reports: exact octets, both directions on the wire, and only the
+ * blocks that the peer asked for.
+ */
 #include "base/clock.h"
 #include "media/analysis/rtcp.h"
 #include "media/tx/rtcp_build.h"
@@ -93,7 +95,7 @@ static void test_xr_octets(void **state)
 	assert_memory_equal(got + before, want, sizeof(want));
 }
 
-/* Every set of blocks fits and is read back. */
+/* Every set of blocks fits and can be parsed. */
 static void test_xr_is_read_back(void **state)
 {
 	(void)state;
@@ -148,14 +150,14 @@ struct world {
 	struct media_addr to_rtcp;
 };
 
-/* What the session said last. */
+/* The last report of the session, by kind. */
 struct heard {
 	size_t rrtr;
 	size_t dlrr;
 	size_t summaries;
 	uint64_t lost;
 	size_t voips;
-	uint32_t middle; /* of its RRTR */
+	uint32_t middle; /* the middle 32 bits of its RRTR */
 	struct rtcp_dlrr last_dlrr;
 	struct rtcp_stat_summary summary;
 	struct rtcp_voip_metrics voip;
@@ -239,7 +241,7 @@ static void media(struct world *w)
 	}
 }
 
-/* Poll until the session said something of each kind, or for 5 s. */
+/* Poll until the session has sent each kind, or for 5 s. */
 static void listen_all(struct world *w, struct heard *h)
 {
 	for (int i = 0; i < 50; i++) {
@@ -329,7 +331,7 @@ static uint32_t our_ssrc(struct world *w)
 	return 0;
 }
 
-/* Answer the RRTR that comes next; a delay of 0 is legal. */
+/* Answer the next RRTR; a delay of 0 is legal. */
 static void answer_rrtr(struct world *w, uint32_t ssrc)
 {
 	struct rtcp_xr xr = {.has_dlrr = true};
@@ -360,7 +362,7 @@ static void test_xr_of_the_peer_is_measured(void **state)
 	say(&w, &xr);
 	say(&w, &xr);
 	answer_rrtr(&w, xr.voip.ssrc);
-	xr.summary.ssrc = xr.voip.ssrc = 77; /* of nobody here */
+	xr.summary.ssrc = xr.voip.ssrc = 77; /* an SSRC that nobody here has */
 	xr.summary.lost = 1;
 	say(&w, &xr);
 	rig_run_ms(&w.rig, 200);
@@ -379,7 +381,8 @@ static void test_xr_of_the_peer_is_measured(void **state)
 		lost += w.log->second[1][i].summary.lost;
 	}
 	assert_true(voips >= 1 && voips <= 2);
-	assert_true(lost == 3 || lost == 6); /* the last one of a second */
+	assert_true(lost == 3 || lost == 6); /* the last second may have one
+					      * more */
 	world_close(&w);
 }
 

@@ -1,5 +1,5 @@
 /**
- * A sine.
+ * A sine generator.
  */
 #ifndef TESTS_UNIT_MEDIA_TONE_H
 #define TESTS_UNIT_MEDIA_TONE_H
@@ -7,7 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** @param amplitude  of full scale 32767; what is above it is cut off */
+/**
+ * Write a sine.
+ * @param amplitude  relative to full scale 32767; larger values are clipped
+ */
 void tone(int16_t *pcm, size_t count, double hz, double amplitude,
 	  unsigned rate_hz);
 

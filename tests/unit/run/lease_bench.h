@@ -1,6 +1,6 @@
 /**
  * A database with a pool "lab" of two agents, and runs of two roles in it. The
- * time is the test's.
+ * time is a parameter.
  */
 #ifndef TESTS_UNIT_RUN_LEASE_BENCH_H
 #define TESTS_UNIT_RUN_LEASE_BENCH_H
@@ -22,36 +22,51 @@ struct bench {
 	struct database *database;
 	struct store *store;
 	int64_t agents[2];
-	int64_t run_id;    /* the last one */
-	size_t role_count; /* its */
+	int64_t run_id;    /* the last run */
+	size_t role_count; /* of the last run */
 };
 
-/** @param capacity  jobs that each agent takes */
+/**
+ * Open the database.
+ * @param capacity  jobs that each agent takes
+ */
 void bench_open(struct bench *b, int64_t capacity);
 void bench_close(struct bench *b);
 
 void bench_sql(struct bench *b, const char *sql);
 
-/** A run that waits for agents: roles callee and caller. */
+/** Add a run that waits for agents: roles callee and caller. */
 void bench_run(struct bench *b);
-/** Likewise with the callee alone. */
+/** As bench_run(), with the callee only. */
 void bench_run_alone(struct bench *b);
 
 struct lease_times bench_times(int64_t now);
 
-/** An agent asks for jobs. @param store  of the bench, or one of its own */
+/**
+ * An agent polls for jobs.
+ * @param store  the bench's, or another connection
+ */
 json_t *bench_poll(struct bench *b, struct store *store, int agent,
 		   int64_t free_jobs, int64_t now);
-/** @return borrowed */
+/**
+ * Return the lease of a job.
+ * @return borrowed
+ */
 const char *bench_lease(json_t *jobs, size_t i);
 
 /** @return as run_advance() */
 int bench_sweep(struct bench *b, int64_t now, int64_t grace_until);
 
-/** The only run has this in a column. @param value  part of it; "": nothing */
+/**
+ * Expect a value in a column of the only run.
+ * @param value  a part of it; "": the column is empty
+ */
 void bench_expect(struct bench *b, const char *column, const char *value);
 
-/** Give the whole run to agent 0 and confirm it. @return its jobs */
+/**
+ * Lease the whole run to agent 0 and confirm it.
+ * @return its jobs
+ */
 json_t *bench_start(struct bench *b, int64_t now);
 
 void bench_finish(struct bench *b, const char *lease, const char *outcome,

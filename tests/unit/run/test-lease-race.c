@@ -1,4 +1,6 @@
-/* Two at a time: agents that ask for the same run, controllers that judge it. */
+/*
+ * Races of two: agents that poll for the same run, controllers that judge it.
+ */
 #include "lease_bench.h"
 
 #include "control/server/run/run.h"
@@ -75,7 +77,7 @@ static void test_race_two_agents_claim(void **state)
 		bench_open(&b, 4);
 		bench_run(&b);
 		race(&b, race_poll, racers);
-		/* one has it whole, the other nothing */
+		/* one agent gets the whole run, the other nothing */
 		assert_int_equal(racers[0].got + racers[1].got, 2);
 		assert_true(racers[0].got == 0 || racers[1].got == 0);
 		bench_close(&b);
@@ -97,7 +99,8 @@ static void test_race_two_judges(void **state)
 		bench_finish(&b, bench_lease(jobs, 1), "completed", T0 + 1);
 		race(&b, race_advance, racers);
 		bench_expect(&b, "phase", "done");
-		bench_expect(&b, "status", "errored"); /* no evidence came */
+		bench_expect(&b, "status", "errored"); /* no evidence was
+						        * uploaded */
 		json_decref(jobs);
 		bench_close(&b);
 	}

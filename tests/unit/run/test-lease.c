@@ -1,4 +1,4 @@
-/* Runs' rows on a file of their own; the time is the test's. */
+/* Runs in a database of their own; the time is a parameter. */
 #include "lease_bench.h"
 
 #include "control/server/run/run.h"
@@ -24,7 +24,7 @@ static void test_run_lapsed_offer_waits_again(void **state)
 	bench_run(&b);
 	jobs = bench_poll(&b, b.store, 0, 4, T0);
 	assert_int_equal(json_array_size(jobs), 2);
-	again = bench_poll(&b, b.store, 0, 4, T0 + 1000); /* never twice */
+	again = bench_poll(&b, b.store, 0, 4, T0 + 1000); /* not twice */
 	assert_int_equal(json_array_size(again), 0);
 	json_decref(again);
 	bench_sweep(&b, T0 + 30000, 0);
@@ -38,13 +38,15 @@ static void test_run_lapsed_offer_waits_again(void **state)
 	assert_int_equal(json_array_size(again), 2);
 	assert_int_equal(
 		lease_start(b.store, b.agents[0], bench_lease(jobs, 0), &late),
-		-ENOENT); /* another agent's now */
+		-ENOENT); /* it is another agent's lease now */
 	json_decref(again);
 	json_decref(jobs);
 	bench_close(&b);
 }
 
-/* A parked poll whose agent has polled again is of a dead connection. */
+/*
+ * A parked poll belongs to a dead connection once its agent has polled again.
+ */
 static void test_poll_replaced_by_a_later_one(void **state)
 {
 	const struct lease_times times = bench_times(T0 + 9000);
@@ -86,7 +88,7 @@ static void test_run_never_half_placed(void **state)
 	bench_expect(&b, "phase", "queued");
 	json_decref(jobs);
 	jobs = bench_poll(&b, b.store, 1, 1,
-			  T0 + 1); /* room for two together */
+			  T0 + 1); /* enough capacity for both roles together */
 	assert_int_equal(json_array_size(jobs), 1);
 	json_decref(jobs);
 	jobs = bench_poll(&b, b.store, 0, 1, T0 + 2);
@@ -95,8 +97,10 @@ static void test_run_never_half_placed(void **state)
 	bench_close(&b);
 }
 
-/* An agent whose engine has ended counts the slot as free before we hear of the
- * end: it must not count twice. */
+/*
+ * An agent whose engine has ended counts the slot as free before we learn of
+ * the end: the slot must not be counted twice.
+ */
 static void test_poll_knows_of_a_job_before_we_do(void **state)
 {
 	const struct lease_times later = bench_times(T0 + 2000);
@@ -132,7 +136,8 @@ static void test_run_lease_expires(void **state)
 	jobs = bench_start(&b, T0);
 	bench_sweep(&b, T0 + 60000, 0);
 	bench_expect(&b, "phase", "running");
-	bench_sweep(&b, T0 + 60001, T0 + 70000); /* we were away ourselves */
+	bench_sweep(&b, T0 + 60001, T0 + 70000); /* the controller itself was
+						  * down */
 	bench_expect(&b, "phase", "running");
 	bench_sweep(&b, T0 + 70001, T0 + 70000);
 	bench_expect(&b, "phase", "done");
@@ -330,7 +335,10 @@ static int add_text(const char *role, struct json_text object, void *arg)
 	return 0;
 }
 
-/* Blanks, digits and escapes too; without its text it is printed. */
+/*
+ * An upload is stored byte for byte: whitespace, digits and escapes. An upload
+ * without text is printed.
+ */
 static void test_upload_is_stored_as_it_came(void **state)
 {
 	static const char text[] =
@@ -403,7 +411,7 @@ static void test_upload_counts_once(void **state)
 	assert_int_equal(count, 2);
 	u.agent_id = b.agents[1];
 	assert_int_equal(store_ingest(b.store, &u, &times, &result), -ENOENT);
-	/* after the end of the lease for 15 minutes */
+	/* uploads are accepted until 15 minutes after the end of the lease */
 	u.agent_id = b.agents[0];
 	u.seq = 3;
 	bench_finish(&b, u.lease_id, "completed", T0 + 2000);

@@ -163,7 +163,7 @@ static void test_plan_says_what_an_agent_needs(void **state)
 		     "[]", errors),
 		0);
 	assert_int_equal(json_array_size(errors), 0);
-	/* what every agent has is no need */
+	/* what every agent supports is not a requirement */
 	assert_null(json_object_get(plan.roles[0].spec, "needs"));
 	needs = json_object_get(plan.roles[1].spec, "needs");
 	text = json_dumps(needs, JSON_COMPACT);
@@ -214,7 +214,7 @@ static const struct {
 	{"[[{'type':'answer','role':'B'},{'type':'call','role':'A',"
 	 "'target_pool':5}]]",
 	 "[]", "/step.0.1.dial_destination", "is missing"},
-	/* of a value: as an array, and as a form sends it */
+	/* of a value: as an array, and as an HTML form sends it */
 	{"[[{'type':'answer','role':'B','sipclient_actions':[['hold',''],"
 	 "['wait','x']]}]]",
 	 "[]", "/step.0.0.sipclient_actions/1/1",
@@ -283,7 +283,7 @@ static void test_plan_prompt(void **state)
 			 64);
 	assert_null(json_object_get(at(&plan, 0, 0, 0), "prompt_sha256"));
 	plan_release(&plan);
-	/* a file of the agents' */
+	/* a file on the agents' hosts */
 	assert_int_equal(make(&plan, WITH_PROMPT("local.wav"), "[]", errors),
 			 0);
 	assert_int_equal(json_array_size(errors), 0);
@@ -326,7 +326,7 @@ static void test_plan_play_is_filled_in(void **state)
 	}
 }
 
-/* Each names an upload that is no prompt. */
+/* Each names an upload that is not a prompt. */
 static void test_plan_application_is_no_prompt(void **state)
 {
 	static const struct {

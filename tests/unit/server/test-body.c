@@ -12,7 +12,7 @@
 #define FORM  "application/x-www-form-urlencoded"
 #define MULTI "multipart/form-data; boundary=\"b d\""
 
-/* Parse an exact copy, so that a sanitizer sees every byte read too far. */
+/* Parse an exact copy, so that the sanitizer detects every read beyond it. */
 static int parse(struct body *b, const char *type, const char *data, size_t len)
 {
 	char *copy = malloc(len + 1);
@@ -136,7 +136,7 @@ static void test_multipart(void **state)
 	EXPECT("multipart/form-data; boundary=x",
 	       "--x\r\nContent-Disposition: form-data; name=n\r\n\r\nv\r\n--x--",
 	       "{\"n\": \"v\"}");
-	/* an empty part without even the break before its delimiter */
+	/* an empty part without even the line break before its delimiter */
 	EXPECT("multipart/form-data; boundary=x",
 	       "--x\r\nContent-Disposition: form-data; name=n\r\n\r\n--x--",
 	       "{\"n\": \"\"}");
@@ -155,7 +155,7 @@ static void test_multipart_broken(void **state)
 		"--x",
 		"--x\r\n",
 		"--xgarbage",
-		/* no delimiter, but nothing may begin like one either */
+		/* not a delimiter, but nothing may begin like one either */
 		"--x\r\nContent-Disposition: form-data; name=n\r\n\r\n"
 		"\r\n--xy\r\n--x--",
 		"--x\r\nContent-Disposition: form-data\r\n\r\nv\r\n--x--",
@@ -190,7 +190,7 @@ static void test_other_types(void **state)
 	refuse("application/json-patch+json", "{}", -EMEDIUMTYPE);
 }
 
-/* RFC 8259 section 6: a number has no type. */
+/* RFC 8259 section 6: JSON numbers have no integer type. */
 static void test_whole_numbers(void **state)
 {
 	static const struct {

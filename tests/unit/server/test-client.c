@@ -45,7 +45,8 @@ static void test_chain_of_proxies(void **state)
 	} cases[] = {
 		{"1.1.1.1", "1.1.1.1"},
 		{"2.2.2.2,1.1.1.1, 10.0.0.9 ,10.0.0.8", "1.1.1.1"},
-		{"10.0.0.9", "10.0.0.9"}, /* a client of the network itself */
+		{"10.0.0.9", "10.0.0.9"}, /* a client within the trusted
+					   * network */
 		{"2.2.2.2, unknown, 10.0.0.9", "10.0.0.9"},
 		{"", "10.0.0.1"},
 		{",, ,", "10.0.0.1"},

@@ -93,7 +93,7 @@ static void test_values_come_back(void **state)
 					  DB_R(0.1), db_blob("a\0b", 3),
 					  db_text(NULL)};
 
-	/* the numbers of parameters count, not the order they appear in */
+	/* parameters are bound by number, not by their order in the text */
 	assert_int_equal(db_query(f->writer,
 				  "INSERT INTO t (p, b, v, name, id) "
 				  "VALUES ($5, $4, $3, $2, $1)",
@@ -165,7 +165,7 @@ static void test_rollback_leaves_nothing(void **state)
 	assert_int_equal(count(f->reader), 0);
 	db_rollback(f->writer);
 	assert_int_equal(count(f->writer), 0);
-	db_rollback(f->writer); /* without a transaction: nothing */
+	db_rollback(f->writer); /* without a transaction it does nothing */
 	assert_int_equal(db_begin(f->writer), 0);
 	insert(f->writer, "a");
 	assert_int_equal(db_commit(f->writer), 0);
@@ -184,7 +184,9 @@ struct nested {
 	int depth;
 };
 
-/* The same text again while it runs: a statement of its own is needed. */
+/*
+ * Run the same text while it is already running: it needs a second statement.
+ */
 static int query_again(const struct db_value *row, size_t columns, void *arg)
 {
 	struct nested *n = arg;

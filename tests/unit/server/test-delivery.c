@@ -1,4 +1,6 @@
-/* Tries of callbacks: who has one, and what becomes of it without its sender. */
+/*
+ * Attempts of callbacks: which process holds one, and what happens if it dies.
+ */
 #include "base/str.h"
 #include "control/server/api/resource_type.h"
 #include "control/server/store/store.h"
@@ -13,7 +15,7 @@
 
 #include <cmocka.h>
 
-#define HELD 1000 /* ms that a try is its sender's */
+#define HELD 1000 /* ms that a sender may hold an attempt */
 
 struct fixture {
 	struct temp temp;
@@ -22,7 +24,7 @@ struct fixture {
 	struct store *store;
 };
 
-/* With one callback, due at 100, whose request nobody can read. */
+/* A store with one callback, due at 100, whose request cannot be decrypted. */
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
@@ -97,7 +99,7 @@ static void test_one_sender_has_a_try(void **state)
 	assert_int_equal(claim(f, 99, &c), 0);
 	assert_int_equal(claim(f, 100, &c), 1);
 	assert_int_equal(c.number, 1);
-	assert_null(c.request); /* of another key file */
+	assert_null(c.request); /* encrypted with another key file */
 	expect(f, "sending", 1);
 	assert_int_equal(claim(f, 100 + HELD - 1, &none), 0);
 	end(f, &c, "", false);
@@ -129,7 +131,7 @@ static void test_lapsed_try_belongs_to_the_next_sender(void **state)
 	assert_int_equal(claim(f, 100, &first), 1);
 	assert_int_equal(claim(f, 100 + HELD, &second), 1);
 	assert_int_equal(second.number, 2);
-	end(f, &first, "too late", true); /* its result is kept, no more */
+	end(f, &first, "too late", true); /* only its result is stored */
 	expect(f, "sending", 2);
 	end(f, &second, "", false);
 	expect(f, "delivered", 2);

@@ -1,4 +1,6 @@
-/* Steps of its own over a small schema, and over the state of schema 10. */
+/*
+ * Migrations of the test over a small schema, and over a database of schema 10.
+ */
 #include "control/server/store/migrate.h"
 
 #include "control/server/store/db_sqlite.h"
@@ -23,7 +25,9 @@ static const char base_sql[] =
 	"CREATE TABLE child (id INTEGER PRIMARY KEY, parent_id INTEGER NOT NULL "
 	"REFERENCES parent(id) ON DELETE CASCADE);";
 
-/* A rebuild of a table that another refers to, as SQLite's manual has it. */
+/*
+ * Rebuild a table that another table references, as SQLite's manual describes.
+ */
 static const char rebuild_sql[] =
 	"CREATE TABLE new_parent (id INTEGER PRIMARY KEY, name TEXT NOT NULL);"
 	"INSERT INTO new_parent SELECT id, coalesce(name, '') FROM parent;"
@@ -94,7 +98,7 @@ static int64_t integer(struct db *db, const char *sql)
 	return n;
 }
 
-/* A file of step 4 with rows. */
+/* Fill a database at step 4 with rows. */
 static void fill(struct fixture *f)
 {
 	assert_int_equal(migrate(f->db, f->path, steps, 1), 0);
@@ -120,7 +124,10 @@ static void assert_as_filled(struct db *db)
 	assert_int_equal(integer(db, "SELECT count(*) FROM child"), 2);
 }
 
-/* How many files of the folder have a name like that; `first`: one of them. */
+/*
+ * Count the files in the folder whose name matches; `first` receives one of
+ * them.
+ */
 static size_t files(struct fixture *f, const char *pattern,
 		    char first[TEMP_PATH_BYTES])
 {
@@ -166,7 +173,7 @@ static void test_earlier_file_is_copied_and_changed(void **state)
 					"name IN ('A', '')"),
 			 2);
 	assert_int_equal(integer(f->db, "SELECT count(*) FROM child"), 2);
-	/* keys are on again, and refer to the rebuilt table */
+	/* foreign keys are on again and reference the rebuilt table */
 	assert_int_equal(integer(f->db, "PRAGMA foreign_keys"), 1);
 	assert_int_equal(db_script(f->db, "DELETE FROM parent WHERE id = 1"),
 			 0);
@@ -179,7 +186,7 @@ static void test_earlier_file_is_copied_and_changed(void **state)
 	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_int_equal(db_sqlite_open(&db, copy, false), 0);
 	assert_as_filled(db);
-	/* it can take the file's place */
+	/* the copy can replace the file */
 	assert_int_equal(migrate(db, copy, steps, 1), 0);
 	db_close(db);
 }
@@ -207,13 +214,15 @@ static void test_failure_leaves_the_file(void **state)
 		assert_int_equal(files(f, "db.v*", NULL), 0);
 		assert_int_equal(files(f, "*partial*", NULL), 0);
 	}
-	/* and what was wrong can be put right */
+	/* the error can be repaired afterwards */
 	assert_int_equal(migrate(f->db, f->path, steps, 3), 0);
 	assert_int_equal(version(f->db), 6);
 }
 
-/* In a process of its own; the fixture's connection is closed meanwhile.
- * @return its exit status */
+/*
+ * Migrate in a child process; the fixture's connection is closed meanwhile.
+ * @return its exit status
+ */
 static int in_child(struct fixture *f, const struct migration *list,
 		    rlim_t file_bytes)
 {
@@ -226,7 +235,7 @@ static int in_child(struct fixture *f, const struct migration *list,
 	if (pid == 0) {
 		const struct rlimit limit = {file_bytes, file_bytes};
 
-		signal(SIGXFSZ, SIG_IGN); /* as a full disk: writes fail */
+		signal(SIGXFSZ, SIG_IGN); /* as on a full disk: writes fail */
 		if (file_bytes != RLIM_INFINITY)
 			setrlimit(RLIMIT_FSIZE, &limit);
 		if (db_sqlite_open(&f->db, f->path, false))
@@ -295,7 +304,7 @@ static void test_copy_that_cannot_be_made_stops_it(void **state)
 	assert_int_equal(migrate(f->db, f->path, steps, 3), -EIO);
 	assert_as_filled(f->db);
 	assert_int_equal(rmdir(temp_path(&f->temp, "db.partial-copy")), 0);
-	/* one that was cut off is in nobody's way */
+	/* an incomplete copy of an earlier attempt does not interfere */
 	fclose(fopen(temp_path(&f->temp, "db.partial-copy"), "w"));
 	assert_int_equal(migrate(f->db, f->path, steps, 3), 0);
 	assert_int_equal(files(f, "*partial*", NULL), 0);
@@ -351,7 +360,7 @@ static void test_list_has_no_gaps(void **state)
 				 migrations[i - 1].number + 1);
 }
 
-/* Step 10 as it was released: a file of it is known by this hash. */
+/* Step 10 as released: its schema is identified by this hash. */
 static void test_base_is_as_released(void **state)
 {
 	char print[MIGRATION_PRINT_BYTES];
@@ -376,7 +385,9 @@ static char *read_text(const char *path)
 	return text;
 }
 
-/* The table with most references is rebuilt, with all rows of a real state. */
+/*
+ * The table with most references is rebuilt, with all rows of a real database.
+ */
 static void test_rebuild_keeps_a_real_state(void **state)
 {
 	struct fixture *f = *state;
@@ -393,7 +404,7 @@ static void test_rebuild_keeps_a_real_state(void **state)
 	};
 	int64_t events, runs;
 
-	/* a dump comes in the order of the tables, not of references */
+	/* the dump is in the order of the tables, not of the references */
 	assert_int_equal(db_script(f->db, "PRAGMA foreign_keys = OFF"), 0);
 	if (db_script(f->db, sql))
 		fail_msg("%s", db_error(f->db));

@@ -127,7 +127,7 @@ static void test_find_route(void **state)
 	m = find("GET", "/a/1/b/2");
 	assert_string_equal(m.params[0], "1");
 	assert_string_equal(m.params[1], "2");
-	/* a fixed element is worth more than a parameter */
+	/* a literal element takes precedence over a parameter */
 	assert_ptr_equal(find("GET", "/runs/last").route, &routes[5]);
 }
 

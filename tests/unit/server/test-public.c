@@ -81,7 +81,7 @@ static void test_other_sentences_stay(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		sentence(texts[i], texts[i]);
-	/* only what speaks of digits, whatever stands beside it */
+	/* only statements about digits, whatever else is in the text */
 	sentence("callee: the number is \"1002\"; caller: digits were \"12\"",
 		 "callee: the number is \"1002\"; caller: digits were \"" M M
 		 "\"");
@@ -142,7 +142,7 @@ static void test_a_report_has_no_digit(void **state)
 			json_array_get(json_object_get(report, "digits"), 0),
 			"ms")),
 		80);
-	/* whatever its place */
+	/* wherever it is */
 	json_object_del(json_object_get(report, "run"), "test_name");
 	char *text = json_dumps(report, 0);
 

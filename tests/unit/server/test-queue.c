@@ -49,7 +49,7 @@ static void test_parked_is_woken(void **state)
 	http_queue_take(q);
 	http_queue_park(q, &a, clock_mono_ns(), HOUR_NS);
 	http_queue_push(q, &b);
-	assert_ptr_equal(http_queue_take(q), &b); /* a stays aside */
+	assert_ptr_equal(http_queue_take(q), &b); /* a stays parked */
 	http_queue_wake(q);
 	assert_ptr_equal(http_queue_take(q), &a);
 	assert_false(a.expired);
@@ -76,7 +76,7 @@ static void test_deadline_expires(void **state)
 	http_queue_push(q, &a);
 	http_queue_take(q);
 	http_queue_park(q, &a, clock_mono_ns(), 20 * NS_PER_MS);
-	assert_ptr_equal(http_queue_take(q), &a); /* waits for it */
+	assert_ptr_equal(http_queue_take(q), &a); /* returned at the deadline */
 	assert_true(a.expired);
 	assert_true(clock_mono_ns() >= a.deadline_ns);
 }
@@ -130,7 +130,7 @@ static void test_close_expires_and_ends(void **state)
 	assert_ptr_equal(http_queue_take(q), &b);
 	assert_ptr_equal(http_queue_take(q), &a);
 	assert_true(a.expired);
-	/* what is taken and parked after the close comes back at once */
+	/* an item taken and parked after the close is returned at once */
 	http_queue_park(q, &b, clock_mono_ns(), HOUR_NS);
 	assert_ptr_equal(http_queue_take(q), &b);
 	assert_true(b.expired);
@@ -163,14 +163,14 @@ static void test_sleeping_workers_end(void **state)
 #define WORKERS 4
 
 struct job {
-	struct queue_item item; /* first */
-	int turns;              /* parked so often before it is done */
+	struct queue_item item; /* must be first */
+	int turns;              /* how often it is parked before it is done */
 };
 
 struct crowd {
 	struct queue *q;
 	struct job jobs[JOBS];
-	/* relaxed: they only count, joining the threads publishes the rest */
+	/* relaxed: counters only; joining the threads publishes the rest */
 	atomic_int next, done;
 };
 
@@ -205,7 +205,9 @@ static void *do_jobs(void *arg)
 	return NULL;
 }
 
-/* A wake-up that is lost leaves a job undone, and this test without an end. */
+/*
+ * If a wake-up were lost, a job would stay undone and this test would not end.
+ */
 static void test_no_job_is_left(void **state)
 {
 	struct crowd *crowd = calloc(1, sizeof(*crowd));

@@ -59,7 +59,7 @@ static void test_what_is_left(void **state)
 	assert_true(rate_take(r, 1, T0, &left) > 0);
 	assert_int_equal(left.tokens, 0);
 	assert_int_equal(left.full_ns, 2 * NS_PER_S);
-	/* half a token does not count */
+	/* half a token does not allow a request */
 	assert_int_equal(rate_take(r, 1, T0 + 350 * NS_PER_MS, &left), 0);
 	assert_int_equal(left.tokens, 2);
 	assert_int_equal(left.full_ns, 1750 * NS_PER_MS);
@@ -78,7 +78,7 @@ static void test_table_full(void **state)
 	struct rate *r = *state;
 
 	assert_int_equal(taken(r, 1, T0), 20);
-	/* key 1 has the fullest account: the others make room first */
+	/* key 1 has the most tokens left, so the others are evicted first */
 	for (int64_t key = 2; key < 3 * RATE_KEYS_MAX; key++)
 		assert_int_equal(take(r, key, T0), 0);
 	assert_int_equal(taken(r, 1, T0), 0);

@@ -30,7 +30,7 @@ static const struct table table = {
 	.column_count = sizeof(columns) / sizeof(*columns),
 };
 
-/* The row as the parser of another library reads it; owned by the caller. */
+/* Parse the row with jansson; the caller owns the result. */
 static json_t *row_of(int64_t id, const char *text, size_t len)
 {
 	const struct db_value row[] = {
@@ -75,7 +75,7 @@ static void test_members(void **state)
 	}
 }
 
-/* Every character at every place of a text as long as a few machine words. */
+/* Every character at every position of a text of a few machine words. */
 static void test_every_character_at_every_place(void **state)
 {
 	(void)state;
@@ -88,7 +88,7 @@ static void test_every_character_at_every_place(void **state)
 			json_t *row;
 
 			text[at] = (char)c;
-			if (at < 2) /* not half of the first character */
+			if (at < 2) /* not within the first character */
 				text[1 - at] = '-';
 			row = row_of(1, text, strlen(text));
 			got = json_string_value(json_object_get(row, "text"));
@@ -98,7 +98,7 @@ static void test_every_character_at_every_place(void **state)
 	}
 }
 
-/* As the answers that jansson prints have them. */
+/* Real numbers have the decimals that jansson prints. */
 static void test_reals_read_as_decimals(void **state)
 {
 	static const struct {

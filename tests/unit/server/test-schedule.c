@@ -1,4 +1,4 @@
-/* Expected times are from the calendar, and from `TZ=... date -d @SECONDS`. */
+/* Expected times are from a calendar and from `TZ=... date -d @SECONDS`. */
 #include "base/clock.h"
 #include "base/str.h"
 #include "control/server/request/fields.h"
@@ -20,7 +20,9 @@
 #define SYDNEY    "AEST-10AEDT,M10.1.0,M4.1.0/3"
 #define SANTIAGO  "<-04>4<-03>,M9.1.6/24,M4.1.6/24"
 
-/* A TZif file without a table: its rule says all. */
+/*
+ * A TZif file without a transition table: only its rule (the footer) applies.
+ */
 static struct zone *zone_of(const char *rule)
 {
 	uint8_t bytes[300] = {0};
@@ -29,8 +31,8 @@ static struct zone *zone_of(const char *rule)
 
 	for (int block = 0; block < 2; block++) {
 		memcpy(bytes + len, "TZif2", 5);
-		bytes[len + 39] = 1; /* a type */
-		bytes[len + 43] = 1; /* a byte of names */
+		bytes[len + 39] = 1; /* one local time type */
+		bytes[len + 43] = 1; /* one byte of abbreviations */
 		len += 44 + 6 + 1;
 	}
 	len += (size_t)snprintf((char *)bytes + len, 150, "\n%s\n", rule);
@@ -46,7 +48,7 @@ static int64_t seconds(const char *text)
 	return ms / 1000;
 }
 
-/* Times of a cron expression after an instant (UTC), one after another. */
+/* Expect the next times of a cron expression after an instant (UTC). */
 static void expect(const char *cron, const char *rule, const char *after,
 		   const char *const *times)
 {
@@ -103,7 +105,7 @@ static void test_months_have_lengths(void **state)
 	expect("0 0 29 2 *", "UTC0", "2026-01-01 00:00:00",
 	       TIMES("2028-02-29 00:00:00", "2032-02-29 00:00:00"));
 	expect("0 0 29 2 *", "UTC0", "2096-02-29 00:00:00",
-	       TIMES("2104-02-29 00:00:00")); /* 2100 is no leap year */
+	       TIMES("2104-02-29 00:00:00")); /* 2100 is not a leap year */
 	expect("0 0 30 2,4 *", "UTC0", "2026-01-01 00:00:00",
 	       TIMES("2026-04-30 00:00:00", "2027-04-30 00:00:00"));
 }
@@ -111,12 +113,14 @@ static void test_months_have_lengths(void **state)
 static void test_either_day_field(void **state)
 {
 	(void)state;
-	/* the 13th, and Fridays */
+	/* on the 13th and on Fridays */
 	expect("0 0 13 * fri", "UTC0", "2026-02-06 00:00:00",
 	       TIMES("2026-02-13 00:00:00", "2026-02-20 00:00:00",
 		     "2026-02-27 00:00:00", "2026-03-06 00:00:00",
 		     "2026-03-13 00:00:00"));
-	/* a field that begins with * restricts the other: Fridays of odd days */
+	/*
+	 * a field that begins with * restricts the other: Fridays on odd days
+	 */
 	expect("0 0 */2 * fri", "UTC0", "2026-02-06 00:00:00",
 	       TIMES("2026-02-13 00:00:00", "2026-02-27 00:00:00"));
 	expect("0 0 30 2 fri", "UTC0", "2026-01-01 00:00:00",
@@ -130,21 +134,21 @@ static void test_clock_put_forward(void **state)
 	expect("30 2 * * *", BERLIN, "2026-03-27 12:00:00",
 	       TIMES("2026-03-28 01:30:00", "2026-03-29 01:00:00",
 		     "2026-03-30 00:30:00"));
-	/* several that are skipped happen together */
+	/* several skipped times fire together */
 	expect("*/20 2 * * *", BERLIN, "2026-03-28 02:00:00",
 	       TIMES("2026-03-29 01:00:00", "2026-03-30 00:00:00"));
 	expect("0 2-3 * * *", BERLIN, "2026-03-28 12:00:00",
 	       TIMES("2026-03-29 01:00:00", "2026-03-30 00:00:00",
 		     "2026-03-30 01:00:00"));
-	/* every hour is every hour that there is */
+	/* an hourly job runs in every hour that exists */
 	expect("30 * * * *", BERLIN, "2026-03-28 23:40:00",
 	       TIMES("2026-03-29 00:30:00", "2026-03-29 01:30:00"));
 	expect("15 2 8 3 *", NEW_YORK, "2026-01-01 00:00:00",
 	       TIMES("2026-03-08 07:00:00", "2027-03-08 07:15:00"));
-	/* half an hour */
+	/* a shift of half an hour */
 	expect("15 2 * * *", LORD_HOWE, "2026-10-03 00:00:00",
 	       TIMES("2026-10-03 15:30:00", "2026-10-04 15:15:00"));
-	/* at midnight: 2026-09-06 begins at 01:00 */
+	/* a shift at midnight: 2026-09-06 begins at 01:00 */
 	expect("0 0 * * *", SANTIAGO, "2026-09-04 12:00:00",
 	       TIMES("2026-09-05 04:00:00", "2026-09-06 04:00:00",
 		     "2026-09-07 03:00:00"));
@@ -166,7 +170,7 @@ static void test_clock_put_back(void **state)
 	       TIMES("2026-04-04 14:45:00", "2026-04-05 15:15:00"));
 	expect("30 2 * * *", SYDNEY, "2026-04-03 20:00:00",
 	       TIMES("2026-04-04 15:30:00", "2026-04-05 16:30:00"));
-	/* over midnight: 2026-04-05 00:00 becomes 2026-04-04 23:00 */
+	/* a shift across midnight: 2026-04-05 00:00 becomes 2026-04-04 23:00 */
 	expect("30 23 * * *", SANTIAGO, "2026-04-04 00:00:00",
 	       TIMES("2026-04-04 02:30:00", "2026-04-05 02:30:00",
 		     "2026-04-06 03:30:00"));
@@ -259,7 +263,7 @@ static void test_rules_of_zones(void **state)
 	assert_int_equal(zone_rule_parse(&r, "XST3XDT,59/2,299"), 0);
 	assert_int_equal(zone_rule_offset(&r, seconds("2028-02-29 05:00:00")),
 			 -2 * 3600);
-	/* negative hours: the day before */
+	/* negative hours: on the day before */
 	assert_int_equal(zone_rule_parse(&r, "<-02>2<-01>,M3.5.0/-1,M10.5.0/0"),
 			 0);
 	assert_int_equal(zone_rule_offset(&r, seconds("2026-03-29 00:59:59")),

@@ -78,7 +78,7 @@ static void test_failed_write_is_undone(void **state)
 	struct fixture *f = *state;
 	struct db *db;
 
-	for (int i = 0; i < 2; i++) { /* the lock is free again */
+	for (int i = 0; i < 2; i++) { /* twice: the lock was released */
 		assert_int_equal(store_write_begin(f->store, &db), 0);
 		assert_int_equal(
 			db_query(db, "INSERT INTO setting VALUES ('x', 'y')",
@@ -144,7 +144,7 @@ static int text_row(const struct db_value *row, size_t columns, void *arg)
 	return err ? err : record_text_row(w->text, w->table, row, columns);
 }
 
-/* Whatever a row holds, its text says what the tree says. */
+/* For any row, the JSON text equals the JSON tree. */
 static void test_text_is_the_tree(void **state)
 {
 	static const struct column columns[] = {
@@ -192,7 +192,7 @@ static void test_text_is_the_tree(void **state)
 		tree = json_loadb(text.data, text.used, 0, NULL);
 		assert_non_null(tree);
 		assert_true(json_equal(tree, rows));
-		/* the kept total follows every change */
+		/* the cached total follows every change */
 		assert_int_equal(total, i);
 		json_decref(tree);
 		json_decref(rows);
@@ -309,7 +309,7 @@ static void test_credentials(void **state)
 	assert_null(password(list, 1));
 	assert_string_equal(password(list, 2), "");
 	json_decref(list);
-	/* kept by its username, whatever its place */
+	/* the password is kept by username, whatever the position */
 	put_pool(f, id,
 		 "[{\"username\": \"3\"},"
 		 " {\"username\": \"1\", \"has_password\": 1}]");
@@ -317,7 +317,7 @@ static void test_credentials(void **state)
 	assert_null(password(list, 0));
 	assert_string_equal(password(list, 1), "one");
 	json_decref(list);
-	/* the nth of a username keeps the nth's */
+	/* the nth entry of a username keeps the nth password */
 	put_pool(f, id,
 		 "[{\"username\": \"1\", \"password\": \"a\"},"
 		 " {\"username\": \"1\"},"
@@ -333,7 +333,10 @@ static void test_credentials(void **state)
 	assert_null(password(list, 2));
 	assert_string_equal(password(list, 3), "c");
 	json_decref(list);
-	/* with another master key nothing opens, and it is not silent */
+	/*
+	 * with another master key nothing can be decrypted, and the error is
+	 * reported
+	 */
 	f->store = store_free(f->store);
 	f->database = database_close(f->database);
 	assert_int_equal(secrets_load(&other, temp_path(&f->temp, "key2")), 0);

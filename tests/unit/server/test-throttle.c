@@ -29,14 +29,16 @@ static void test_waits_grow(void **state)
 		assert_int_equal(throttle_wait(t, "n", "a", now), 0);
 		throttle_failed(t, "n", "a", now);
 	}
-	/* the name from elsewhere, and others from the address */
+	/*
+	 * the same name from another address, and other names from this address
+	 */
 	assert_int_equal(throttle_wait(t, "n", "b", now), THROTTLE_NAME_NS);
 	assert_int_equal(throttle_wait(t, "m", "a", now), THROTTLE_ADDRESS_NS);
 	assert_int_equal(throttle_wait(t, "m", "b", now), 0);
 	throttle_passed(t, "n");
 	assert_int_equal(throttle_wait(t, "n", "b", now), 0);
 	assert_int_equal(throttle_wait(t, "n", "a", now), THROTTLE_ADDRESS_NS);
-	/* forgiven after a while without failures */
+	/* forgotten after a while without failures */
 	now += THROTTLE_ADDRESS_NS + 1;
 	throttle_failed(t, "n", "a", now);
 	assert_int_equal(throttle_wait(t, "n", "a", now), 0);

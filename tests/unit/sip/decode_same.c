@@ -5,8 +5,10 @@
 #include "sip/message/decode.h"
 #include "sip/message/parse.h"
 
-/* What a piece is, in a text of ours and in its copy for libre. An empty one
- * is the same wherever it stands. */
+/*
+ * Position of a piece, in our text and in its copy for libre. Empty pieces are
+ * equal wherever they are.
+ */
 static bool pl_same(const struct pl *a, const char *from_a, const struct pl *b,
 		    const char *from_b)
 {
@@ -138,8 +140,10 @@ static struct mbuf *copy_of(const uint8_t *data, size_t len)
 	return mb;
 }
 
-/* libre's message has each header field on its own: those of decode_message()
- * stand behind one another. */
+/*
+ * libre allocates each header field separately; decode_message() puts them in
+ * one block.
+ */
 static bool is_ours(const struct sip_msg *msg)
 {
 	const struct sip_hdr *hdr = list_ledata(list_head(&msg->hdrl));

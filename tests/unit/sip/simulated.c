@@ -22,9 +22,10 @@ static struct {
 	int64_t now_ms;
 	time_t base_s[CLOCKS]; /* of each clock, at 0 ms */
 	const struct simulated_params *params;
-	size_t next; /* step */
+	size_t next; /* index of the next step */
 	int timer_fd;
-	int64_t due_ms; /* of it; INT64_MAX: it is not armed */
+	int64_t due_ms; /* when the timerfd expires; INT64_MAX: it is not
+			 * armed */
 } sim;
 
 static void clock_real(clockid_t id, struct timespec *ts)
@@ -54,8 +55,10 @@ int gettimeofday(struct timeval *restrict tv, void *restrict zone)
 	return 0;
 }
 
-/* The loop's timerfd is due by the simulated clock: until then it is not armed
- * in the kernel. */
+/*
+ * The loop's timerfd follows the simulated clock: it is not armed in the kernel
+ * before it is due.
+ */
 int timerfd_settime(int fd, int flags, const struct itimerspec *at,
 		    struct itimerspec *old)
 {
@@ -71,7 +74,10 @@ int timerfd_settime(int fd, int flags, const struct itimerspec *at,
 	return (int)syscall(SYS_timerfd_settime, fd, 0, &off, old);
 }
 
-/* @return as epoll_wait(): the timerfd is readable */
+/*
+ * Report the timerfd as readable.
+ * @return as epoll_wait()
+ */
 static int timer_fire(int fd, struct epoll_event *events, int max)
 {
 	static const struct itimerspec now = {.it_value = {.tv_nsec = 1}};

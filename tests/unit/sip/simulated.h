@@ -1,9 +1,9 @@
 /**
- * A loop that waits for nothing: this program's epoll_wait(), clock_gettime(),
- * gettimeofday() and timerfd_settime() take the place of libc's. Where the loop would sleep the
- * clock is set forward to its next timer, or to the next step of the test. So
- * half a minute of retransmissions takes milliseconds, and each is due to the
- * millisecond. Sockets are real; loopback delivers within the send.
+ * A loop on a simulated clock: this program's epoll_wait(), clock_gettime(),
+ * gettimeofday() and timerfd_settime() replace libc's. Where the loop would
+ * sleep, the clock advances to its next timer or to the next step of the test.
+ * Half a minute of retransmissions thus takes milliseconds, and each is due to
+ * the millisecond. Sockets are real; loopback delivers within the send call.
  */
 #ifndef OFFHOOK_TESTS_SIP_SIMULATED_H
 #define OFFHOOK_TESTS_SIP_SIMULATED_H
@@ -11,21 +11,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** What a test does at a time. */
+/** An action of the test at a given time. */
 struct simulated_step {
 	int64_t at_ms;
 	void (*do_h)(void *arg);
 };
 
 struct simulated_params {
-	const struct simulated_step *steps; /* in order of time */
+	const struct simulated_step *steps; /* sorted by time */
 	size_t count;
 	void (*idle_h)(void *arg); /* before each sleep of the loop */
 	void *arg;
-	int64_t until_ms; /* the loop is stopped then */
+	int64_t until_ms; /* the loop stops at this time */
 };
 
-/** The clock stands still from here on, at 0 ms. */
+/** Stop the clock at 0 ms. simulated_end() returns to the real one. */
 void simulated_begin(void);
 void simulated_end(void);
 /** Run the loop of sip/ua.h. */

@@ -1,4 +1,4 @@
-/* The control connection of a baresip, with us as the baresip. */
+/* The control connection to a baresip; the test plays the baresip. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 
 struct rig {
 	struct baresip_control control;
-	int listener; /* -1: not yet */
+	int listener; /* -1: not open yet */
 	int peer;     /* accepted; -1: none */
 	struct sockaddr_in addr;
 	unsigned ups;
@@ -74,10 +74,12 @@ static void too_late(void *arg)
 	fail_msg("nothing happened");
 }
 
-/* Not on the stack, which a failed assertion leaves: teardown() ends them. */
+/*
+ * Not on the stack, which a failed assertion unwinds: teardown() cancels them.
+ */
 static struct tmr guard, delay;
 
-/* Until a handler was called. */
+/* Run until a handler is called. */
 static void run(void)
 {
 	tmr_start(&guard, PATIENCE_MS, too_late, NULL);
@@ -157,7 +159,10 @@ static void listens_later(void *arg)
 	listen_now(arg);
 }
 
-/* It starts slowly; what was asked in the meantime is sent then. */
+/*
+ * A baresip that starts slowly: commands given meanwhile are sent once it
+ * listens.
+ */
 static void test_control_tries_until_it_listens(void **state)
 {
 	static const char want[] = "30:{\"command\":\"hold\",\"token\":\"t\"},";
@@ -169,7 +174,8 @@ static void test_control_tries_until_it_listens(void **state)
 	assert_int_equal(
 		baresip_control_command(&r->control, "hold", NULL, "t"), 0);
 	assert_int_equal(r->control.asked, 1);
-	assert_int_equal(r->control.asked_ns, 0); /* it cannot answer yet */
+	assert_int_equal(r->control.asked_ns, 0); /* not connected yet: no
+						   * response can be expected */
 	run();
 	assert_int_equal(r->ups, 1);
 	assert_true(r->control.asked_ns > 0);
@@ -185,8 +191,10 @@ static void test_control_tries_until_it_listens(void **state)
 	assert_string_equal(data, want);
 }
 
-/* Events are no answers, and what is neither is passed over; what was printed
- * is taken first. */
+/*
+ * Events are not responses, and anything else is skipped. Output that was
+ * printed is handled first.
+ */
 static void test_control_takes_what_is_whole(void **state)
 {
 	struct rig *r = *state;
@@ -203,7 +211,7 @@ static void test_control_takes_what_is_whole(void **state)
 	run();
 	assert_int_equal(r->messages, 2);
 	assert_int_equal(r->control.asked, 0);
-	/* an answer to nothing is none too many */
+	/* a response without a command has no effect */
 	say(r, ANSWER);
 	run();
 	assert_int_equal(r->control.asked, 0);
@@ -234,7 +242,10 @@ static void test_control_is_closed(void **state)
 	assert_int_equal(r->closes, 1);
 	assert_int_equal(r->control.fd, -1);
 	assert_true(r->control.up);
-	/* nobody hears it, and nobody answers: whoever watches sees that */
+	/*
+	 * nobody receives the command or responds: the time-out in sip/baresip
+	 * detects it
+	 */
 	assert_int_equal(
 		baresip_control_command(&r->control, "hold", NULL, "t"), 0);
 	assert_int_equal(r->control.asked, 1);

@@ -53,7 +53,7 @@ static void test_commands(void **state)
 				       "\"u\"},"));
 	assert_int_equal(baresip_command_write(&b, "dial", "\xff", "t"),
 			 -EINVAL);
-	for (int i = 0; i < 20; i++) /* whole or not at all */
+	for (int i = 0; i < 20; i++) /* all or nothing */
 		baresip_command_write(&b, "hold", NULL, "u");
 	assert_int_equal(b.data[b.used - 1], ',');
 	buf_release(&b);
@@ -183,7 +183,7 @@ static void test_trace_that_cannot_be(void **state)
 			baresip_trace_feed(&t, wrong[i], strlen(wrong[i])), 0);
 	assert_int_equal(s.messages, 0);
 	assert_int_equal(t.left_out, 4);
-	/* a message without end is given up, and what follows is heard */
+	/* a message without end is discarded, and the next one is read */
 	memset(much, 'x', 3 * BARESIP_MESSAGE_MAX);
 	memcpy(much, MARK "UDP 10.0.0.1:1 -> 10.0.0.2:2\n", 38);
 	assert_int_equal(baresip_trace_feed(&t, much, 3 * BARESIP_MESSAGE_MAX),

@@ -1,6 +1,6 @@
 /*
- * Two accounts of one user agent call each other over its own sockets: both
- * sides of this code at once, over UDP and TCP, IPv4 and IPv6.
+ * Two accounts of one user agent call each other over its own sockets: UAC and
+ * UAS of this code at once, over UDP and TCP, IPv4 and IPv6.
  */
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static void call_handler(struct sip_call *call, enum sip_call_event event,
 		break;
 	case SIP_CALL_RESUMED:
 		log_add(side, info->local ? "resume" : "resumed");
-		if (caller) /* the other side ends it */
+		if (caller) /* the other side hangs up */
 			sip_call_hangup(both->callee.call);
 		break;
 	case SIP_CALL_CLOSED:

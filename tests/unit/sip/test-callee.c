@@ -44,7 +44,7 @@ static void hangup_when_up(struct world *world, struct sip_call *call,
 		sip_call_hangup(call);
 }
 
-/* Two m= lines: the second must come back refused (RFC 3264 section 6). */
+/* Two m= lines: the answer must reject the second (RFC 3264 section 6). */
 static const char offer_two[] =
 	"v=0\r\no=peer 1 1 IN IP4 127.0.0.1\r\ns=-\r\n"
 	"c=IN IP4 127.0.0.1\r\nt=0 0\r\na=sendonly\r\n"
@@ -62,7 +62,7 @@ static void script_call_and_be_hung_up(struct peer *peer)
 		       "a=rtpmap:96 PCMU/8000\r\na=rtpmap:8 PCMA/8000\r\n");
 	peer_has(peer, "a=recvonly\r\n");
 	peer_dialog_from_response(peer);
-	/* it is repeated until the ACK */
+	/* the 200 is retransmitted until the ACK */
 	peer_expect(peer, "SIP/2.0 200 ");
 	peer_request(peer, "ACK", NULL, NULL);
 	peer_expect(peer, "BYE sip:peer@127.0.0.1:");
@@ -107,7 +107,7 @@ static void script_hold_us(struct peer *peer)
 	peer_expect(peer, "SIP/2.0 200 ");
 	peer_has(peer, "a=recvonly\r\n");
 	peer_request(peer, "ACK", NULL, NULL);
-	/* another codec, another address, by a late offer */
+	/* another codec and another address, by a late offer */
 	peer_request(peer, "INVITE", NULL, NULL);
 	peer_expect(peer, "SIP/2.0 200 ");
 	peer_has(peer, "a=sendrecv\r\n");
@@ -115,14 +115,14 @@ static void script_hold_us(struct peer *peer)
 		     "v=0\r\no=- 1 2 IN IP4 127.0.0.2\r\ns=-\r\n"
 		     "c=IN IP4 127.0.0.2\r\nt=0 0\r\n"
 		     "m=audio 40002 RTP/AVP 0\r\n");
-	/* old hold, with 0.0.0.0 (RFC 3264 8.4) */
+	/* hold with 0.0.0.0 (RFC 3264 8.4) */
 	peer_request(peer, "INVITE", NULL,
 		     "v=0\r\no=- 1 3 IN IP4 127.0.0.2\r\ns=-\r\n"
 		     "c=IN IP4 0.0.0.0\r\nt=0 0\r\n"
 		     "m=audio 40002 RTP/AVP 0\r\n");
 	peer_expect(peer, "SIP/2.0 200 ");
 	peer_request(peer, "ACK", NULL, NULL);
-	/* what we cannot take leaves the call as it is */
+	/* an unacceptable offer leaves the session unchanged */
 	peer_request(peer, "INVITE", NULL, peer_sdp_g729);
 	peer_expect(peer, "SIP/2.0 488 ");
 	peer_has(peer, "\r\nWarning: 305 offhook \"no common codec, the ");
@@ -242,8 +242,8 @@ static void test_incoming_late_offer_unanswered(void **state)
 }
 
 static const char *unusable; /* the offer */
-static const char *refusal;  /* how the answer to it begins */
-static const char *warning;  /* its Warning, NULL: it has none */
+static const char *refusal;  /* how the response to it begins */
+static const char *warning;  /* the response's Warning, NULL: none */
 
 static void script_unusable_offer(struct peer *peer)
 {
@@ -278,7 +278,7 @@ static void check_unusable(const char *offer, const char *status,
 	world_close(&world);
 }
 
-/* The caller is told why, and so is who waits for its call. */
+/* The caller gets the reason, and so does whoever waits for the call. */
 static void test_incoming_unusable_offers(void **state)
 {
 	(void)state;
@@ -406,7 +406,7 @@ static void script_unadopted(struct peer *peer)
 	peer_expect(peer, "SIP/2.0 404 Not Found\r\n");
 }
 
-/* Leaks are the sanitizer's to find. */
+/* The sanitizer detects leaks. */
 static void test_incoming_rejected_unadopted(void **state)
 {
 	const struct sip_account_params params = {
@@ -460,7 +460,7 @@ static void send_text(struct peer *peer, const char *text)
 	peer_send_raw(peer, text, strlen(text));
 }
 
-/* What is broken is answered or dropped; what comes after it is served. */
+/* Malformed messages are answered or dropped; the next message is served. */
 static void script_malformed(struct peer *peer)
 {
 	static char big[60000];
@@ -479,7 +479,7 @@ static void script_malformed(struct peer *peer)
 	memset(big, 'a', sizeof(big));
 	memcpy(big, "OPTIONS sip:", 12);
 	peer_send_raw(peer, big, sizeof(big));
-	invite(peer, NULL); /* target and To for what follows */
+	invite(peer, NULL); /* sets target and To for what follows */
 	peer_expect(peer, "SIP/2.0 603 ");
 	peer_tag_from_response(peer);
 	peer_request(peer, "ACK", NULL, NULL);

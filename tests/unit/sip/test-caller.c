@@ -68,7 +68,7 @@ static void test_call_answered_and_hung_up_by_us(void **state)
 			    "REMOTE_SDP ANSWERED ESTABLISHED CLOSED");
 	assert_int_equal(world.closed.end, SIP_END_LOCAL);
 	assert_true(world.closed.local);
-	/* the second description said nothing new */
+	/* the second session description changed nothing */
 	assert_int_equal(world.negotiated_count, 1);
 	rtp = (const void *)&world.negotiated.rtp.ss;
 	assert_int_equal(ntohs(rtp->sin_port), 40000);
@@ -96,7 +96,7 @@ static void script_peer_bye(struct peer *peer)
 	peer_expect(peer, "INVITE ");
 	peer_dialog_from_request(peer);
 	peer_reply(peer, 200, "OK", NULL, peer_sdp);
-	/* as if the ACK was lost: a repeated 200 brings another one */
+	/* as if the ACK was lost: a retransmitted 200 is acknowledged again */
 	peer_reply(peer, 200, "OK", NULL, peer_sdp);
 	peer_expect(peer, "ACK ");
 	peer_expect(peer, "ACK ");
@@ -149,7 +149,7 @@ static void script_forked(struct peer *peer)
 	peer_reply(peer, 200, "OK", NULL, NULL);
 	peer_expect(peer, "ACK ");
 	peer_has(peer, ";tag=other\r\n");
-	/* the first one's call goes on */
+	/* the call of the first fork continues */
 	memcpy(peer->tag, tag, sizeof(tag));
 	peer_request(peer, "OPTIONS", NULL, NULL);
 	peer_expect(peer, "SIP/2.0 200 ");
@@ -330,7 +330,7 @@ static void script_unusable(struct peer *peer)
 	peer_reply(peer, 200, "OK", NULL, NULL);
 }
 
-/* @param reason  ends in *: how it begins */
+/* @param reason  the expected reason; ending in *: how it begins */
 static void check_unusable(const char *body, const char *reason)
 {
 	struct world world;
@@ -387,7 +387,9 @@ static void test_call_unusable_addresses(void **state)
 		       "a=rtcp:10 IN IP6 ::1\r\n",
 		       "the peer's SDP names ::1 for its RTCP: IPv6, our media "
 		       "is bound to IPv4 (127.0.0.1)");
-	/* Invalid argument, or Network is unreachable: as the routes are. */
+	/*
+	 * Invalid argument or Network is unreachable, depending on the routes.
+	 */
 	check_unusable("v=0\r\nc=IN IP4 192.0.2.1\r\nm=audio 9 RTP/AVP 0\r\n",
 		       "the peer's SDP names 192.0.2.1 for its audio, no route "
 		       "of this host leads there from 127.0.0.1 (*");
@@ -442,7 +444,7 @@ static void script_hold(struct peer *peer)
 	peer_has(peer, "a=sendonly\r\n");
 	if (origin_version(peer) != first + 1)
 		snprintf(peer->fail, sizeof(peer->fail), "o= version");
-	/* glare, then again */
+	/* glare (RFC 3261 14.1), then a retry */
 	peer_reply(peer, 491, "Request Pending", NULL, NULL);
 	peer_expect(peer, "ACK ");
 	peer_expect(peer, "INVITE sip:peer@");
@@ -506,7 +508,10 @@ static void hangup_later(void *arg)
 	sip_call_hangup(arg);
 }
 
-/* Nobody answers the INVITE, so no CANCEL may be sent: it ends all the same. */
+/*
+ * Nobody answers the INVITE, so no CANCEL may be sent: the call ends
+ * nevertheless.
+ */
 static void test_call_hung_up_in_silence(void **state)
 {
 	struct world world;

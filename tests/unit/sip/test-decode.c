@@ -20,7 +20,7 @@
 	"To: <sip:1001@[2001:db8::1]:5060;lr?x=y>\r\nCall-ID: c@host\r\n" \
 	"CSeq: 7 INVITE\r\nMax-Forwards: 70\r\nContent-Length: 0\r\n"
 
-/* The form that messages have: decode_message() must read it itself. */
+/* Messages of the usual form: decode_message() must decode them itself. */
 static const char *const usual[] = {
 	START VIA REST "\r\n",
 	START VIA REST "Contact: <sip:bob@192.0.2.2>\r\n\r\nv=0\r\nbody",
@@ -38,7 +38,7 @@ static const char *const usual[] = {
 	"BYE tel:+4930 SIP/2.0\r\n" VIA REST "\r\n",
 };
 
-/* These are libre's, or broken. */
+/* These are left to libre, or are malformed. */
 static const char *const unusual[] = {
 	"",
 	"\r\n",
@@ -110,7 +110,7 @@ static void test_unusual_messages_are_judged_by_libre(void **state)
 		same(unusual[i], strlen(unusual[i]), NULL);
 }
 
-/* A name of each kind of header field that is a list, or is not. */
+/* A header field of each kind: with a comma-separated list, and without. */
 static void test_every_list_is_divided_as_libre_does(void **state)
 {
 	static const char *const names[] = {
@@ -288,7 +288,10 @@ static void test_parts_are_read_as_libre_reads_them(void **state)
 	}
 }
 
-/* Bytes replaced, removed, and repeated, by what means something. */
+/*
+ * Replace, remove and repeat bytes, using characters that are significant in
+ * SIP.
+ */
 static size_t mutate(char *text, size_t len)
 {
 	static const char bytes[] = "\r\n\t :;,@<>\"\\/?=[]aS0\x80";

@@ -1,4 +1,4 @@
-/* PIDF and message summaries, read and written. */
+/* PIDF and message-summary documents, parsed and written. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,10 @@ static void test_presence_read(void **state)
 		 true, true, 1, ""},
 		{"<presence xmlns='" NS "' entity='pres:a@b'/>", false, false,
 		 0, ""},
-		/* any open tuple; elements of others do not count */
+		/*
+		 * any tuple that is open; elements of other namespaces are
+		 * ignored
+		 */
 		{"<presence xmlns='" NS "' xmlns:r='urn:x'>"
 		 "<tuple id='1'><status><basic> closed </basic></status>"
 		 "<note xml:lang='en'>away &lt;now&gt; &#246;</note></tuple>"
@@ -129,7 +132,7 @@ static void test_note_is_cut_between_characters(void **state)
 		strcat(text, "\xc3\xb6");
 	strcat(text, "</note></presence>");
 	assert_int_equal(presence_parse(&p, text, strlen(text)), 0);
-	/* x, then whole characters of two bytes */
+	/* x, then complete two-byte characters */
 	assert_int_equal(strlen(p.note), SIP_PRESENCE_NOTE_BYTES - 1);
 	assert_int_equal((unsigned char)p.note[SIP_PRESENCE_NOTE_BYTES - 2],
 			 0xb6);
@@ -143,7 +146,7 @@ static void test_summary_read(void **state)
 {
 	static const struct {
 		const char *text;
-		const char *said; /* NULL: refused */
+		const char *said; /* the parsed value; NULL: refused */
 	} cases[] = {
 		/* RFC 3842 section 5.4 */
 		{"Messages-Waiting: yes\r\n"

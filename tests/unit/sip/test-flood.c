@@ -1,5 +1,7 @@
-/* Peers that send more than they should: what we keep of it is bounded, and
- * everybody else is served. */
+/*
+ * Peers that send too much: the memory for them is bounded, and all other peers
+ * are served.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
@@ -37,7 +39,7 @@ static void aim(struct peer *peer)
 		 ua_port);
 }
 
-/* Header lines of as many fields. */
+/* This many header lines. */
 static char *fields(size_t lines)
 {
 	char *text = calloc(lines, 8);
@@ -94,7 +96,7 @@ static void script_transactions(struct peer *peer)
 		if (i == 0)
 			peer_header(peer, "To", first, sizeof(first));
 	}
-	/* no INVITE gets in any more */
+	/* no further INVITE is accepted */
 	peer_request(peer, "INVITE",
 		     "Contact: <sip:p@127.0.0.1:9>\r\n"
 		     "Content-Type: application/sdp\r\n",
@@ -153,8 +155,10 @@ static size_t options_print(char *dst, size_t size, unsigned n)
 		n, n);
 }
 
-/* Read until the answer to an OPTIONS is there. @return CRLFs before it;
- * -1 the connection ended, or nothing came */
+/*
+ * Read until the response to an OPTIONS is complete.
+ * @return CRLFs before it; -1: the connection ended, or nothing came
+ */
 static int answer_read(int fd)
 {
 	static char data[1 << 20];
@@ -189,14 +193,17 @@ static bool queued_handler(struct le *le, void *arg)
 	unsigned *sum = arg;
 	int small = 4096;
 
-	/* The kernel's buffer shall not hold what ours is looked at for. */
+	/*
+	 * A small kernel buffer, so that the data stays in ours, which is being
+	 * tested.
+	 */
 	(void)setsockopt(conn->fd, SOL_SOCKET, SO_SNDBUF, &small,
 			 sizeof(small));
 	*sum += (unsigned)list_count(&conn->tx);
 	return false;
 }
 
-/* In the loop's thread, while the flood goes on. */
+/* In the loop's thread, during the flood. */
 static void queue_look(void *arg)
 {
 	struct tmr *tmr = arg;
@@ -211,7 +218,10 @@ static void queue_look(void *arg)
 #define PINGS      200000u
 #define PINGS_EACH 16u
 
-/* It pings and pings, and reads nothing; another one is served meanwhile. */
+/*
+ * It sends pings without reading the responses. Another connection is served
+ * meanwhile.
+ */
 static void script_pings(struct peer *peer)
 {
 	char crlf[4 * PINGS_EACH];
@@ -260,7 +270,7 @@ static void test_pings(void **state)
 	world_close(&world);
 }
 
-/* A long head and body in small pieces: one message. */
+/* A long header section and body in small pieces: one message. */
 static void script_pieces(struct peer *peer)
 {
 	static char text[40000];
@@ -298,10 +308,10 @@ static void test_pieces(void **state)
 	world_close(&world);
 }
 
-/* ---- what all streams keep ---- */
+/* ---- the receive buffers of all streams together ---- */
 
 #define PARTS      6
-#define PART_BYTES 16384 /* of the buffer that a part is kept in */
+#define PART_BYTES 16384 /* size of the buffer that holds a part */
 
 static void complain(struct peer *peer, const char *why)
 {
@@ -309,7 +319,7 @@ static void complain(struct peer *peer, const char *why)
 		snprintf(peer->fail, sizeof(peer->fail), "%s", why);
 }
 
-/* Closed by the other side, at once or with a reset. */
+/* Closed by the other side, with or without a reset. */
 static bool ended(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -318,7 +328,7 @@ static bool ended(int fd)
 	return poll(&p, 1, 8000) == 1 && recv(fd, &byte, 1, 0) <= 0;
 }
 
-/* Each sends the half of a message. There is room for four of them. */
+/* Each stream sends half a message. There is room for four. */
 static void script_parts(struct peer *peer)
 {
 	char text[PARTS][512];
@@ -335,7 +345,7 @@ static void script_parts(struct peer *peer)
 		else if (!ended(fds[i]))
 			complain(peer, "a fifth part was kept");
 	}
-	/* whole messages need none of it */
+	/* complete messages need no room */
 	other = stream_open();
 	(void)!write(other, text[5], len[5]);
 	if (answer_read(other) < 0)
@@ -345,7 +355,7 @@ static void script_parts(struct peer *peer)
 		if (answer_read(fds[i]) < 0)
 			complain(peer, "the second half was not answered");
 	}
-	/* what was kept is free again */
+	/* the room is free again */
 	(void)!write(other, text[4], len[4] / 2);
 	usleep(50000);
 	(void)!write(other, text[4] + len[4] / 2, len[4] - len[4] / 2);
@@ -393,8 +403,10 @@ static void unread_look(void *arg)
 	tmr_start(tmr, 1, unread_look, tmr);
 }
 
-/* It asks and asks, and reads nothing, until it is closed; another one is
- * served meanwhile. */
+/*
+ * It sends requests without reading the responses, until it is closed. Another
+ * connection is served meanwhile.
+ */
 static void script_unread(struct peer *peer)
 {
 	char text[512];
@@ -432,7 +444,7 @@ static void test_unread(void **state)
 	unread_look(&tmr);
 	run(&world, script_unread);
 	tmr_cancel(&tmr);
-	assert_in_range(unread_max, 1, UNREAD_MAX); /* looked at each ms */
+	assert_in_range(unread_max, 1, UNREAD_MAX); /* sampled every ms */
 	assert_string_equal(
 		world.full,
 		"SIP messages that connections do not take keep 256 MiB: "
@@ -444,7 +456,10 @@ static void test_unread(void **state)
 	world_close(&world);
 }
 
-/* No descriptor is left: a connection is closed, and the loop rests. */
+/*
+ * No file descriptor is left: a connection is closed, and the loop does not
+ * spin.
+ */
 static void script_no_descriptor(struct peer *peer)
 {
 	struct rlimit before, none;

@@ -1,14 +1,15 @@
-/* Hold in all its forms (RFC 3264 section 8.4), by us and by the peer, also
- * both at once. The peer says with a digit what we are to do: 1 hold, 2
- * resume. */
+/*
+ * All forms of hold (RFC 3264 section 8.4), by us, by the peer, and by both at
+ * once. The peer sends a digit to tell us what to do: 1 hold, 2 resume.
+ */
 #include "world.h"
 
 static const struct world_options plain = {.domain = "example.net"};
 
 static const struct {
-	char digit;         /* we offer; 0: the peer does */
-	const char *offer;  /* direction that is offered */
-	const char *answer; /* and answered */
+	char digit;         /* we send the offer; 0: the peer does */
+	const char *offer;  /* direction in the offer */
+	const char *answer; /* direction in the answer */
 	const char *hold;   /* the event that follows */
 } steps[] = {
 	{'1', "sendonly", "recvonly", "HELD local"},
@@ -174,8 +175,10 @@ static void new_key_h(struct world *world, struct sip_call *call,
 	}
 }
 
-/* The peer encrypts with it once it has the answer: the media engine must know
- * before. The same key again is none. */
+/*
+ * The peer uses the new key as soon as it has the answer, so the media engine
+ * must know the key before. The same key again is not a new one.
+ */
 static void test_new_key(void **state)
 {
 	struct world world;
@@ -201,7 +204,7 @@ static void test_new_key(void **state)
 	world_close(&world);
 }
 
-/* ---- held from the first offer or answer on ---- */
+/* ---- on hold from the first offer or answer ---- */
 
 static const char *first; /* direction in the peer's first description */
 static uint16_t ua_port;  /* set before the script's thread starts */
@@ -263,7 +266,7 @@ static void script_offer(struct peer *peer)
 	call_us(peer, sdp, NULL);
 }
 
-/* The offer is ours, in the 200: the peer's answer comes with the ACK. */
+/* Our offer is in the 200; the peer's answer comes in the ACK. */
 static void script_answer_in_ack(struct peer *peer)
 {
 	char sdp[512];
@@ -326,7 +329,7 @@ static void test_from_the_beginning(void **state)
 		{"sendonly", MEDIA_SENDONLY, true},
 		{"recvonly", MEDIA_SENDRECV, false},
 		{"sendrecv", MEDIA_SENDRECV, false},
-		/* we send nothing: there is nothing to hold */
+		/* we send no media: there is nothing to hold */
 		{"sendonly", MEDIA_RECVONLY, false},
 		{"inactive", MEDIA_INACTIVE, false},
 	};

@@ -14,12 +14,12 @@
 #include "base/clock.h"
 #include "sip/ua.h"
 
-#define PATIENCE_S 20 /* then the process ends: a timer that never runs */
+#define PATIENCE_S 20 /* then the process ends: a timer did not run */
 #define HOUR_S     3600
 
 static int wall_step_s;
 
-/* What libre asks for the time: a wall clock that can be set. */
+/* The time that libre sees: a wall clock that can be set. */
 int gettimeofday(struct timeval *restrict tv, void *restrict tz)
 {
 	struct timespec now;
@@ -93,7 +93,8 @@ static void test_mono_timer_runs_in_order_and_never_early(void **state)
 	mono_timer_start(&r->c.timer, 40, stop_handler, &r->c);
 	mono_timer_start(&r->b.timer, 20, handler, &r->b);
 	mono_timer_start(&r->a.timer, 0, handler, &r->a);
-	assert_string_equal(r->ran, ""); /* not from within the function */
+	assert_string_equal(r->ran, ""); /* a handler is never called from
+					  * within the function */
 	assert_int_equal(sip_loop_run(), 0);
 	assert_string_equal(r->ran, "abc");
 	assert_true(r->b.ran_ns - r->begin_ns >= 20 * NS_PER_MS);
@@ -109,7 +110,7 @@ static void cancel_handler(void *arg)
 	mono_timer_cancel(&t->rig->b.timer);
 }
 
-/* The descriptor was armed for the one that is cancelled. */
+/* The timerfd was armed for the cancelled timer. */
 static void test_mono_timer_cancelled_does_not_run(void **state)
 {
 	struct rig *r = *state;
@@ -161,7 +162,10 @@ static void set_back_handler(void *arg)
 	wall_step_s = -HOUR_S;
 }
 
-/* libre's own would wait for another hour, or run at once. */
+/*
+ * With the wall clock libre's own timer would wait for another hour, or expire
+ * at once.
+ */
 static void test_mono_timer_does_not_follow_the_wall_clock(void **state)
 {
 	struct rig *r = *state;

@@ -1,4 +1,4 @@
-/* RFC 5621: a session description among other parts. */
+/* RFC 5621: a session description among other body parts. */
 #include <errno.h>
 
 #include "sip/body/multipart.h"
@@ -16,7 +16,7 @@ static const struct {
 	const char *type;
 	const char *disposition;
 	const char *text;
-	int err; /* 0: SDP is found */
+	int err; /* 0: the SDP is found */
 } cases[] = {
 	{"application/sdp", NULL, SDP, 0},
 	{"Application/SDP; charset=utf-8", "session", SDP, 0},
@@ -30,7 +30,7 @@ static const struct {
 	{MIXED, NULL, OTHER_PART OPTIONAL SDP_PART END, 0},
 	{MIXED, NULL, SDP_PART OTHER_PART OPTIONAL END, 0},
 	{MIXED, NULL, SDP_PART OTHER_PART REQUIRED END, -EPROTONOSUPPORT},
-	/* required is the default (RFC 3261 20.11) */
+	/* handling=required is the default (RFC 3261 20.11) */
 	{MIXED, NULL, SDP_PART OTHER_PART "\r\nx\r\n" END, -EPROTONOSUPPORT},
 	{MIXED, "session;handling=optional", OTHER_PART "\r\nx\r\n" END, 1},
 	{MIXED, NULL, OTHER_PART OPTIONAL END, 1},
@@ -41,7 +41,10 @@ static const struct {
 	 "--b \t\r\nCONTENT-TYPE:\r\n application/sdp\r\n\r\n" SDP "\r\n--b--",
 	 0},
 	{MIXED, NULL, "--b\r\nc: application/sdp\r\n\r\n" SDP "\r\n" END, 0},
-	/* a line that begins so is none; nor is it within a line */
+	/*
+	 * a line that only begins like the delimiter is not one, nor is a
+	 * delimiter within a line
+	 */
 	{MIXED, NULL,
 	 "--b\r\nContent-Type: text/plain\r\nContent-Disposition: "
 	 "render;handling=optional\r\n\r\n--bb\r\nx--b\r\n\r\n" SDP_PART END,
@@ -97,7 +100,7 @@ static void test_descriptions_that_are_found(void **state)
 	}
 }
 
-/* A response and an ACK cannot be refused for what they have. */
+/* A response or an ACK cannot be refused because of its body. */
 static void test_nothing_of_a_response_has_to_be_understood(void **state)
 {
 	struct multipart_body body = {

@@ -1,4 +1,4 @@
-/* Others subscribe to us: a scripted watcher. */
+/* We are the notifier; the peer is a scripted subscriber. */
 #include "sip/events.h"
 #include "world.h"
 
@@ -87,7 +87,7 @@ static void script_watched(struct peer *peer)
 	peer_expect(peer, "SIP/2.0 481 ");
 }
 
-/* What was sent before is heard: the loop ends with the script. */
+/* Everything sent before is processed: the loop ends with the script. */
 static void settle(struct peer *peer)
 {
 	aim(peer);
@@ -113,7 +113,9 @@ static void script_expires(struct peer *peer)
 	settle(peer);
 }
 
-/* It leaves before it has answered: the last NOTIFY comes all the same. */
+/*
+ * It unsubscribes before it has answered: the last NOTIFY is sent nevertheless.
+ */
 static void script_leaves(struct peer *peer)
 {
 	static char first[sizeof(peer->in)];
@@ -129,7 +131,7 @@ static void script_leaves(struct peer *peer)
 	peer_expect(peer, "SIP/2.0 200 ");
 	memcpy(peer->in, first, sizeof(first));
 	peer_reply(peer, 200, "OK", NULL, NULL);
-	/* the first one may have been repeated meanwhile */
+	/* the first one may have been retransmitted meanwhile */
 	do
 		peer_expect(peer, "NOTIFY ");
 	while (!peer->fail[0] && strstr(peer->in, "State: active"));
@@ -138,7 +140,7 @@ static void script_leaves(struct peer *peer)
 	settle(peer);
 }
 
-/* Whoever does not take a NOTIFY is no subscriber any more. */
+/* A subscriber that refuses a NOTIFY is removed. */
 static void script_refuses(struct peer *peer)
 {
 	aim(peer);
@@ -206,13 +208,13 @@ static void script_changes(struct peer *peer)
 	peer_request(peer, "SUBSCRIBE", "Event: presence\r\n", NULL);
 	peer_expect(peer, "SIP/2.0 200 ");
 	notified(peer, "Subscription-State: active", "<basic>open</basic>");
-	/* Two changes while this one is not answered: one NOTIFY says both. */
+	/* Two changes while a NOTIFY is unanswered: one NOTIFY carries both. */
 	peer_reply(peer, 200, "OK", NULL, NULL);
 	notified(peer, "Subscription-State: active", "<basic>closed</basic>");
 	peer_reply(peer, 200, "OK", NULL, NULL);
 	notified(peer, "Subscription-State: active", "<note>third</note>");
 	peer_reply(peer, 200, "OK", NULL, NULL);
-	/* the account goes */
+	/* the account is removed */
 	notified(peer, "Subscription-State: terminated;reason=noresource\r\n",
 		 "Content-Length: 0");
 	peer_reply(peer, 200, "OK", NULL, NULL);
@@ -264,7 +266,7 @@ static void test_changes_are_told(void **state)
 	world_close(&world);
 }
 
-/* Without anything to tell SUBSCRIBE is no method of ours. */
+/* Without an event package, SUBSCRIBE is not an allowed method. */
 static void script_nothing(struct peer *peer)
 {
 	aim(peer);

@@ -26,7 +26,7 @@ static void bye(struct peer *peer)
 	peer_reply(peer, 200, "OK", NULL, NULL);
 }
 
-/* The INVITE is answered when the last message is a PRACK: kept in between. */
+/* The INVITE, which is answered when the last message is a PRACK. */
 static char invite_text[65536];
 
 static void keep_invite(struct peer *peer)
@@ -76,7 +76,7 @@ static void script_caller(struct peer *peer)
 	expect_rack(peer, 5, cseq);
 	if (cseq_of(peer) != cseq + 1)
 		snprintf(peer->fail, sizeof(peer->fail), "CSeq of PRACK");
-	/* asked for credentials: sent again */
+	/* challenged: sent again with credentials */
 	peer_reply(peer, 401, "Unauthorized",
 		   "WWW-Authenticate: Digest realm=\"r\", nonce=\"n\"\r\n",
 		   NULL);
@@ -84,7 +84,7 @@ static void script_caller(struct peer *peer)
 	peer_has(peer, "Authorization: Digest");
 	expect_rack(peer, 5, cseq);
 	peer_reply(peer, 200, "OK", NULL, NULL);
-	/* a repetition, and one with a gap before it */
+	/* a retransmission, and one that skips an RSeq */
 	answer_invite(peer, 180, RELIABLE(5), NULL);
 	answer_invite(peer, 183, RELIABLE(7), peer_sdp);
 	peer_silence(peer, "PRACK", 300);
@@ -212,7 +212,10 @@ static void script_late_prack(struct peer *peer)
 	peer_expect(peer, "INVITE ");
 	peer_has(peer, "Content-Length: 0\r\n");
 	keep_invite(peer);
-	/* that offer may be lost: it is none */
+	/*
+	 * an unreliable provisional response may be lost: its SDP is not an
+	 * offer
+	 */
 	answer_invite(peer, 183, NULL, peer_sdp);
 	answer_invite(peer, 183, RELIABLE(1), peer_sdp);
 	peer_expect(peer, "PRACK ");
@@ -312,7 +315,7 @@ static void script_callee(struct peer *peer)
 	snprintf(text, sizeof(text), "%.*s", 4095, peer->in);
 	prack(peer, 1, NULL);
 	peer_expect(peer, "SIP/2.0 481 ");
-	peer_expect(peer, "SIP/2.0 180 "); /* repeated */
+	peer_expect(peer, "SIP/2.0 180 "); /* retransmitted */
 	if (!peer->fail[0] && strcmp(text, peer->in) != 0)
 		snprintf(peer->fail, sizeof(peer->fail), "another 180");
 	prack(peer, 0, NULL);
@@ -321,7 +324,7 @@ static void script_callee(struct peer *peer)
 	peer_expect(peer, "SIP/2.0 183 ");
 	peer_has(peer, "m=audio 30000 RTP/AVP 8 0\r\n");
 	prack(peer, 0, NULL);
-	peer_expect(peer, "SIP/2.0 200 "); /* to the PRACK */
+	peer_expect(peer, "SIP/2.0 200 "); /* of the PRACK */
 	peer_expect(peer, "SIP/2.0 200 ");
 	peer_has(peer, " INVITE\r\n");
 	peer_has(peer, "Content-Length: 0\r\n");
@@ -373,12 +376,12 @@ static const char sdp_pcmu[] = "v=0\r\no=peer 1 2 IN IP4 127.0.0.1\r\ns=-\r\n"
 			       "c=IN IP4 127.0.0.1\r\nt=0 0\r\n"
 			       "m=audio 40002 RTP/AVP 0\r\n";
 
-/* A part that has to be understood, and one that need not be. */
+/* A part with the given handling: required or optional. */
 #define ISUP(handling)                                                   \
 	"--b\r\nContent-Type: application/isup\r\nContent-Disposition: " \
 	"signal;handling=" handling "\r\n\r\nx\r\n"
 
-static bool in_parts; /* the description is one of two parts of the body */
+static bool in_parts; /* the session description is one of two body parts */
 
 static const char *in_body(const char *sdp)
 {

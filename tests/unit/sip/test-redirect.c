@@ -30,7 +30,10 @@ static void script_order(struct peer *peer)
 {
 	char contacts[512];
 
-	/* b has no q: 1; c and d stand in their order; the mail is no call */
+	/*
+	 * b has no q: 1; c and d keep their order; the mailto URI cannot be
+	 * called
+	 */
 	snprintf(contacts, sizeof(contacts),
 		 "Contact: <sip:a@127.0.0.1:%u>;q=0.1, "
 		 "<mailto:x@example.net>\r\n"
@@ -41,7 +44,7 @@ static void script_order(struct peer *peer)
 	refuse(peer, "INVITE sip:1002@example.net SIP/2.0\r\n", 302, contacts);
 	refuse(peer, "INVITE sip:b@127.0.0.1:", 486, NULL);
 	peer_has_not(peer, "X-Not");
-	/* the account's domain: where its target is */
+	/* in the account's domain: it goes to the account's target */
 	refuse(peer, "INVITE sip:c@example.net SIP/2.0\r\n", 404, NULL);
 	peer_expect(peer, "INVITE sip:d@127.0.0.1:");
 	peer_has(peer, "\r\nTo: <sip:1002@example.net>\r\n");

@@ -144,8 +144,10 @@ static void test_register_stale_for_ever_is_bounded(void **state)
 	world_close(&world);
 }
 
-/* RFC 8760 2.4: the strongest that we know, wherever it stands. Without qop the
- * response is fixed: that of Python's hashlib. */
+/*
+ * RFC 8760 2.4: the strongest supported algorithm, wherever it is listed.
+ * Without qop the response is fixed; the values are from Python's hashlib.
+ */
 static const struct offered {
 	const char *algorithms[3];
 	const char *answer;
@@ -205,7 +207,9 @@ static void test_register_prefers_the_strongest_digest(void **state)
 	}
 }
 
-/* RFC 7616 wants it byte for byte: no qop, so the response is fixed. */
+/*
+ * RFC 7616: without qop the response has a fixed value, compared byte for byte.
+ */
 static void script_fixed_response(struct peer *peer)
 {
 	char expected[128];
@@ -225,7 +229,7 @@ static void script_fixed_response(struct peer *peer)
 	peer_expect(peer, "REGISTER ");
 	peer_has(peer, "Expires: 7200\r\n");
 	peer_reply(peer, 200, "OK", "Expires: 1\r\n", NULL);
-	/* it is refreshed before it ends */
+	/* the registration is refreshed before it expires */
 	peer_expect(peer, "REGISTER ");
 	peer_reply(peer, 503, "Service Unavailable", NULL, NULL);
 }

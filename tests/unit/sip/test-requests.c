@@ -1,4 +1,4 @@
-/* Requests within a dialog other than INVITE and BYE, and outside of one. */
+/* Requests other than INVITE and BYE, within a dialog and outside of one. */
 #include "world.h"
 
 static const struct world_options plain = {.password = "secret",
@@ -32,7 +32,7 @@ static void script_requests(struct peer *peer)
 	peer_expect(peer, "OPTIONS ");
 	peer_has(peer, UNDERSTOOD);
 	peer_reply(peer, 486, "Busy Here", NULL, NULL);
-	/* and theirs */
+	/* and those of the peer */
 	peer_request(peer, "MESSAGE", "Content-Type: text/plain\r\n", NULL);
 	peer_expect(peer, "SIP/2.0 200 ");
 	peer_request(peer, "INFO", NULL, NULL);
@@ -133,8 +133,10 @@ static bool notify(struct peer *peer, const char *state, const char *status)
 {
 	char extra[256];
 
-	/* peer_request() sends SDP bodies only: the fragment goes as one
-	 * header block and its body by hand */
+	/*
+	 * peer_request() sends SDP bodies only: the message fragment is built
+	 * by hand, as one header block and body
+	 */
 	snprintf(extra, sizeof(extra),
 		 "Event: refer\r\nSubscription-State: %s\r\n"
 		 "Content-Type: message/sipfrag\r\n"
@@ -443,7 +445,7 @@ static void script_outside(struct peer *peer)
 	peer_has_not(peer, "\r\nAccept:");
 	peer_has(peer, "\r\n\r\nhi");
 	peer_reply(peer, 404, "Not Found", NULL, NULL);
-	/* and theirs */
+	/* and those of the peer */
 	peer_aim(peer, ua_port);
 	snprintf(peer->remote_to, sizeof(peer->remote_to), "<sip:1001@h>");
 	snprintf(peer->target, sizeof(peer->target), "sip:1001@127.0.0.1:%u",
@@ -491,7 +493,7 @@ static void test_requests_outside_of_dialogs(void **state)
 			 0);
 	world_run(&world);
 	assert_string_equal(outside, "200 OK, 404 Not Found, ");
-	/* one that nobody waits for any more */
+	/* a request that is still pending at the end */
 	assert_int_equal(sip_account_request(world.account, "OPTIONS", NULL,
 					     NULL, NULL, outside_h, &world),
 			 0);
@@ -528,10 +530,10 @@ static void script_referred_outside(struct peer *peer)
 	notified(peer, "State: active;expires=", "SIP/2.0 100 Trying\r\n");
 	notified(peer, "State: terminated;reason=noresource\r\n",
 		 "SIP/2.0 486 Busy Here\r\n");
-	/* it is over */
+	/* the subscription is over */
 	peer_request(peer, "SUBSCRIBE", "Event: refer\r\n", NULL);
 	peer_expect(peer, "SIP/2.0 481 ");
-	/* one that waits is refreshed, then given up */
+	/* a pending subscription is refreshed, then ended */
 	aim_outside(peer);
 	peer_request(peer, "REFER",
 		     "Refer-To: <sip:waits@h?Replaces=a%3Bto-tag%3Db%3B"
@@ -547,7 +549,7 @@ static void script_referred_outside(struct peer *peer)
 	peer_request(peer, "SUBSCRIBE", "Event: refer\r\nExpires: 0\r\n", NULL);
 	peer_expect(peer, "SIP/2.0 200 ");
 	peer_has(peer, "\r\nExpires: 0\r\n");
-	/* nobody is told */
+	/* Refer-Sub: false, so no NOTIFY is sent */
 	aim_outside(peer);
 	peer_request(peer, "REFER",
 		     "Refer-To: <sip:fails@h>\r\nRefer-Sub: false\r\n", NULL);
@@ -557,7 +559,7 @@ static void script_referred_outside(struct peer *peer)
 }
 
 static struct sip_referral *waiting;
-static struct sip_referral *told; /* the first one */
+static struct sip_referral *told; /* the first referral */
 
 static void refer_h(struct sip_account *account, struct sip_referral *referral,
 		    const struct sip_refer_info *info, void *arg)
@@ -575,7 +577,7 @@ static void refer_h(struct sip_account *account, struct sip_referral *referral,
 	assert_int_equal(sip_referral_progress(referral, 700, "x"), -EINVAL);
 	assert_int_equal(sip_referral_progress(referral, 486, "Busy Here"), 0);
 	assert_int_equal(sip_referral_progress(referral, 200, "OK"), -EALREADY);
-	/* its last NOTIFY is still under way */
+	/* its last NOTIFY has no response yet */
 	if (told)
 		sip_referral_free(referral);
 	else
@@ -596,7 +598,7 @@ static void test_referred_outside_of_dialogs(void **state)
 	assert_int_equal(sip_account_refer(world.account, refer_h), 0);
 	world_run(&world);
 	assert_string_equal(targets, "sip:fails@h sip:waits@h+ sip:fails@h ");
-	/* nobody listens to it any more */
+	/* its subscription has ended */
 	assert_int_equal(sip_referral_progress(waiting, 200, "OK"), 0);
 	waiting = sip_referral_free(waiting);
 	told = sip_referral_free(told);

@@ -1,4 +1,4 @@
-/* Which addresses of a peer's SDP media can be sent to. */
+/* To which addresses in a peer's SDP media can be sent. */
 #include "sip/sdp/sdp_address.h"
 
 #include <arpa/inet.h>
@@ -37,7 +37,7 @@ static struct media_addr ipv6(const char *host, uint16_t port)
 	return a;
 }
 
-/* What a socket says that is made for this question alone. */
+/* The result with a socket made for this query only. */
 static int fresh(const struct media_addr *peer, const struct media_addr *local)
 {
 	struct sdp_route r = {0};
@@ -59,7 +59,10 @@ static int next_fd(void)
 
 static void test_route_answers_as_a_new_socket_does(void **state)
 {
-	/* from a loopback address the kernel refuses the way to the world */
+	/*
+	 * from a loopback address the kernel refuses to route to another
+	 * network
+	 */
 	const char *hosts[] = {"127.0.0.1", "192.0.2.1",    "127.0.0.2",
 			       "127.0.0.1", "198.51.100.7", "127.9.9.9"};
 	const char *locals[] = {"127.0.0.1", "127.0.0.3", "0.0.0.0"};
@@ -100,7 +103,7 @@ static void test_route_keeps_one_socket(void **state)
 		assert_int_equal(r.fd, fd);
 	}
 	assert_true(next_fd() > before);
-	/* of another address: instead of it */
+	/* with another local address: that one */
 	local = ipv4("127.0.0.5", 0);
 	assert_int_equal(sdp_address_route(&r, &local, &local), 0);
 	assert_true(r.open);
@@ -110,8 +113,10 @@ static void test_route_keeps_one_socket(void **state)
 	sdp_route_close(&r);
 }
 
-/* connect() leaves a source address in a socket that is bound to none, and an
- * interface where an address is of one link. */
+/*
+ * connect() leaves a source address in a socket that is not bound, and an
+ * interface where the address is link-local.
+ */
 static void test_route_keeps_no_socket_that_remembers(void **state)
 {
 	struct media_addr any = ipv4("0.0.0.0", 0);
@@ -134,7 +139,7 @@ static void test_route_without_an_address_is_fine(void **state)
 {
 	struct media_addr local = ipv4("127.0.0.1", 0);
 	struct media_addr none = {.len = 0};
-	/* of no interface here: a relay's */
+	/* an address of no local interface: that of a relay */
 	struct media_addr relay = ipv4("192.0.2.9", 0);
 	struct media_addr peer = ipv4("127.0.0.1", 4000);
 	struct sdp_route r = {0};

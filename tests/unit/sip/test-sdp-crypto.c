@@ -1,5 +1,7 @@
-/* Keys in SDP: the lines (RFC 4568 section 9) and the tables of offer and
- * answer. */
+/*
+ * Keys in SDP: the crypto lines (RFC 4568 section 9) and the offer/answer
+ * tables.
+ */
 #include <errno.h>
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -45,7 +47,7 @@ static void take(struct sdp_crypto *c, const char *text)
 	sdp_crypto_parse(c, (struct span){text, text + strlen(text)});
 }
 
-/* Every suite is read, and written as it was read. */
+/* Every suite is parsed, and written as it was parsed. */
 static void test_crypto_line_suites(void **state)
 {
 	struct sdp_crypto c;
@@ -197,7 +199,10 @@ static void parse(struct sdp *sdp, const char *text)
 	assert_int_equal(sdp_parse(sdp, text, strlen(text), &reason), 0);
 }
 
-/* What we want against what comes in, as an offer and as an answer. */
+/*
+ * Our encryption policy against the peer's description, as an offer and as an
+ * answer.
+ */
 static void test_crypto_settle_table(void **state)
 {
 	enum {
@@ -212,11 +217,11 @@ static void test_crypto_settle_table(void **state)
 		HEAD "RTP/SAVP 0\r\n",
 		HEAD "RTP/AVP 0\r\na=crypto:1 X inline:" KEY30 "\r\n",
 		HEAD "RTP/SAVP 0\r\na=crypto:1 X inline:" KEY30 "\r\n",
-		/* a suite of ours, but not with that tag */
+		/* a suite that we offered, with another tag */
 		HEAD "RTP/SAVP 0\r\na=crypto:9 " S80 " inline:" KEY30 "\r\n",
 	};
 	static const int offers[][3] = {
-		/* none, sdes, mandatory */
+		/* none, SDES, mandatory */
 		{PLAIN, PLAIN, NO}, {PLAIN, KEYED, KEYED}, {NO, KEYED, KEYED},
 		{NO, NO, NO},       {PLAIN, PLAIN, NO},    {NO, NO, NO},
 		{NO, KEYED, KEYED},
@@ -256,7 +261,9 @@ static void test_crypto_settle_table(void **state)
 	}
 }
 
-/* The offer's order decides; the answer has its tag and our key. */
+/*
+ * The order of the offer decides. The answer has the offer's tag and our key.
+ */
 static void test_crypto_answer_picks(void **state)
 {
 	struct media_local local = local_make(MEDIA_ENCRYPTION_SDES_MANDATORY);
@@ -285,7 +292,7 @@ static void test_crypto_answer_picks(void **state)
 	assert_int_equal(answer.crypto.count, 1);
 	assert_int_equal(answer.crypto.lines[0].tag, 5);
 	assert_memory_equal(answer.crypto.lines[0].key, deal.crypto_tx.key, 44);
-	/* only what we were told to take */
+	/* only the suites that are enabled */
 	local.crypto[0] = local.crypto[MEDIA_SRTP_AES_CM_128_HMAC_SHA1_80];
 	local.crypto_count = 1;
 	assert_int_equal(sdp_answer(&deal, &offer, &local, MEDIA_SENDRECV), 0);
@@ -346,7 +353,7 @@ static struct media_local dtls_local(void)
 	return local;
 }
 
-/* Who begins, as answerer and as offerer: RFC 5763 section 5. */
+/* Who takes the active role, as answerer and as offerer: RFC 5763 section 5. */
 static void test_dtls_settle_table(void **state)
 {
 	enum {
@@ -370,11 +377,11 @@ static void test_dtls_settle_table(void **state)
 		 NO, NO},
 		{DTLS "a=setup:active\r\na=fingerprint:sha-256 00:01\r\n", NO,
 		 NO},
-		/* without rtcp-mux: each port has its own */
+		/* without rtcp-mux: each port has its own association */
 		{HEAD "UDP/TLS/RTP/SAVPF 0\r\na=setup:active\r\n" PRINT,
 		 PASSIVE, PASSIVE},
 		{HEAD "RTP/AVP 0\r\n", NO, NO},
-		/* what stands at the session counts too */
+		/* session-level attributes count too */
 		{"v=0\r\na=setup:passive\r\n" PRINT
 		 "c=IN IP4 192.0.2.2\r\nm=audio 6000 UDP/TLS/RTP/SAVP 0\r\n"
 		 "a=rtcp-mux\r\n",
@@ -408,7 +415,7 @@ static void test_dtls_settle_table(void **state)
 	}
 }
 
-/* In an association that is there actpass means the role it has. */
+/* In an existing association actpass keeps its role. */
 static void test_dtls_keeps_its_role(void **state)
 {
 	struct media_local local = dtls_local();
@@ -476,7 +483,7 @@ static void test_rtcp_mux_table(void **state)
 	assert_int_equal(sdp_answer(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
 	assert_true(deal.rtcp_mux);
 	assert_memory_equal(&deal.rtcp, &deal.rtp, sizeof(deal.rtp));
-	/* not offered: an answer does not bring it up */
+	/* not offered: an answer cannot introduce it */
 	assert_int_equal(sdp_accept(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
 	assert_false(deal.rtcp_mux);
 	local.rtcp_mux = MEDIA_MUX_OFFER;

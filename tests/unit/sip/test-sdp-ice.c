@@ -131,19 +131,19 @@ static void test_secrets(void **state)
 	assert_string_equal(sdp.ice.ufrag, "8hhY");
 	assert_string_equal(sdp.ice.pwd, PWD);
 	assert_true(sdp.ice.lite);
-	/* the audio line's own are in force */
+	/* media-level attributes take precedence */
 	parse(&sdp,
 	      HEAD WHO AUDIO "a=ice-ufrag:mine\r\na=ice-pwd:" PWD "9\r\n");
 	assert_string_equal(sdp.ice.ufrag, "mine");
 	assert_string_equal(sdp.ice.pwd, PWD "9");
 	assert_false(sdp.ice.lite);
-	/* too short, and no ice-char */
+	/* too short, and a character that is not an ice-char */
 	parse(&sdp, HEAD AUDIO "a=ice-ufrag:abc\r\na=ice-pwd:short\r\n");
 	assert_string_equal(sdp.ice.ufrag, "");
 	assert_string_equal(sdp.ice.pwd, "");
 	parse(&sdp, HEAD AUDIO "a=ice-ufrag:ab:cd\r\n");
 	assert_string_equal(sdp.ice.ufrag, "");
-	/* of another m= line */
+	/* belongs to another m= line */
 	parse(&sdp, HEAD AUDIO "m=video 7000 RTP/AVP 31\r\n" WHO HOST);
 	assert_string_equal(sdp.ice.ufrag, "");
 	assert_int_equal(sdp.ice.candidate_count, 0);
@@ -158,9 +158,9 @@ static void test_settle(void **state)
 		{HEAD AUDIO WHO HOST, true, false},
 		{HEAD AUDIO, false, false},
 		{HEAD AUDIO "a=ice-ufrag:8hhY\r\n" HOST, false, false},
-		/* somebody changed the address, and knows no ICE */
+		/* a device without ICE changed the address */
 		{"v=0\r\nc=IN IP4 203.0.113.5\r\n" AUDIO WHO HOST, false, true},
-		/* on hold as in RFC 2543 */
+		/* hold as in RFC 2543 */
 		{"v=0\r\nc=IN IP4 0.0.0.0\r\n" AUDIO WHO HOST, true, false},
 	};
 	struct media_local local = local_make();
@@ -207,19 +207,19 @@ static void test_is_read_back(void **state)
 	assert_non_null(strstr(b.data, "a=candidate:2 1 UDP 1694498815 "
 				       "198.51.100.1 7000 typ srflx raddr "
 				       "192.0.2.1 rport 5000\r\n"));
-	/* before any m= line */
+	/* a session-level line */
 	assert_true(strstr(b.data, "a=ice-lite\r\n") < strstr(b.data, "m="));
 	parse(&sdp, b.data);
 	assert_true(sdp.ice.lite);
 	assert_string_equal(sdp.ice.pwd, local.ice.pwd);
 	assert_int_equal(sdp.ice.candidate_count, 3);
-	/* RTCP has no address of its own: no candidates either */
+	/* RTCP has no port of its own, so it has no candidates */
 	buf_consume(&b, b.used);
 	draft.answer = &deal;
 	assert_int_equal(sdp_write(&b, &draft), 0);
 	parse(&sdp, b.data);
 	assert_int_equal(sdp.ice.candidate_count, 2);
-	/* the offer did none */
+	/* the offer had no ICE */
 	buf_consume(&b, b.used);
 	deal.ice = false;
 	assert_int_equal(sdp_write(&b, &draft), 0);

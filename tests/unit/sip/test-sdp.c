@@ -25,7 +25,7 @@ static uint16_t port_of(const struct media_addr *addr)
 			     ->sin_port);
 }
 
-/* RFC 4566 section 5, the example, with its own line ends. */
+/* The example of RFC 4566 section 5, with its own line ends. */
 static void test_sdp_rfc4566_example(void **state)
 {
 	struct sdp sdp;
@@ -105,7 +105,7 @@ static void test_sdp_broken_texts(void **state)
 	assert_int_equal(sdp.line_count, 77);
 }
 
-/* RTCP's port would be 65536: the call has none. */
+/* RTCP's port would be 65536: the call has no RTCP. */
 static void test_sdp_last_port(void **state)
 {
 	struct sdp sdp;
@@ -210,20 +210,23 @@ static void test_offer_payload_types(void **state)
 				     "a=rtpmap:98 TELEPHONE-EVENT/8000\n"
 				     "a=rtpmap:97 pcmu/8000\n"),
 			 0);
-	/* answering: the peer's numbers both ways */
+	/* as the answerer: the offerer's payload types both ways */
 	assert_int_equal(sdp_answer(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
 	assert_int_equal(deal.codec.pt, 97);
 	assert_string_equal(deal.codec.name, "PCMU");
 	assert_int_equal(deal.accepted[1].pt, 97);
 	assert_true(deal.has_event_pt);
 	assert_int_equal(deal.event_pt, 98);
-	/* answered: theirs to send, ours to receive */
+	/*
+	 * as the offerer: send with the answer's payload types, receive with
+	 * ours
+	 */
 	assert_int_equal(sdp_accept(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
 	assert_int_equal(deal.codec.pt, 97);
 	assert_int_equal(deal.accepted[0].pt, 101);
 	assert_int_equal(deal.accepted[1].pt, 0);
 	assert_int_equal(deal.event_pt, 98);
-	/* tones alone are no speech */
+	/* telephone-event alone is not an audio codec */
 	local.codecs[0].clock_hz = 16000;
 	assert_int_equal(sdp_answer(&deal, &sdp, &local, MEDIA_SENDRECV),
 			 -ENOENT);
@@ -251,7 +254,10 @@ static void test_offer_fmtp_and_maxptime(void **state)
 			       "a=maxptime:20\na=ptime:60\n"),
 			 0);
 	assert_int_equal(sdp_answer(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
-	/* sent as the peer asks, received as we ask, with its number */
+	/*
+	 * sent as the peer's fmtp asks and with its payload type, received as
+	 * ours asks
+	 */
 	assert_string_equal(deal.codec.fmtp, "maxplaybackrate=16000;usedtx=1");
 	assert_int_equal(deal.codec.pt, 107);
 	assert_int_equal(deal.ptime_ms, 20);
@@ -263,7 +269,10 @@ static void test_offer_fmtp_and_maxptime(void **state)
 	assert_non_null(strstr(b.data, "a=rtpmap:107 opus/48000/2\r\n"
 				       "a=fmtp:107 useinbandfec=1\r\n"));
 	buf_release(&b);
-	/* the answer to our offer: our number to receive, its to send */
+	/*
+	 * the answer to our offer: receive with our payload type, send with the
+	 * peer's
+	 */
 	assert_int_equal(sdp_accept(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
 	assert_int_equal(deal.accepted[0].pt, 96);
 	assert_int_equal(deal.codec.pt, 107);
@@ -325,7 +334,7 @@ static void test_sdp_rtcp_xr(void **state)
 		MEDIA_XR_LOSS | MEDIA_XR_JITTER | MEDIA_XR_RTT);
 	assert_int_equal(xr_of("", "a=rtcp-xr:stat-summary\r\n"),
 			 MEDIA_XR_SUMMARY);
-	/* the line of the media counts, also when it asks for nothing */
+	/* the media-level line counts, also when it is empty */
 	assert_int_equal(xr_of("a=rtcp-xr:voip-metrics\r\n", "a=rtcp-xr:\r\n"),
 			 0);
 	assert_int_equal(xr_of("a=rtcp-xr\r\n", "a=rtcp-xr:=,= ,\r\n"), 0);

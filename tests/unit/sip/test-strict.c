@@ -1,6 +1,8 @@
-/* Messages that RFC 3261 has discarded or refused: a response that is none of
- * ours changes nothing, and the next good one is taken; a request gets a 400 or
- * 505. */
+/*
+ * Messages that RFC 3261 requires to be discarded or refused. A response that
+ * is not ours changes nothing, and the next good one is taken. A request gets a
+ * 400 or 505.
+ */
 #include <errno.h>
 
 #include "sip/transport/frame.h"
@@ -9,25 +11,26 @@
 static const struct world_options plain = {.password = "secret",
 					   .domain = "example.net"};
 
-/* A response, or a request, with what is not as it should be. */
+/* A response or request with one part that is invalid. */
 struct odd {
 	const char *start;  /* start line; NULL: "SIP/2.0 603 No" */
-	const char *sentby; /* instead of ours */
-	const char *via;    /* a second Via */
-	const char *tag;    /* of From */
+	const char *sentby; /* NULL: ours */
+	const char *via;    /* an additional Via */
+	const char *tag;    /* in From */
 	const char *callid;
 	const char *cseq;
-	const char *length; /* lines; NULL: "Content-Length: 0" */
+	const char *length; /* Content-Length lines; NULL: "Content-Length:
+			     * 0" */
 	const char *body;
 };
 
 static const struct odd bad_responses[] = {
-	/* 8.2.6.2 */
+	/* RFC 3261 8.2.6.2 */
 	{.callid = "another"},
 	{.tag = "another"},
 	{.cseq = "77 INVITE"},
 	{.cseq = "1 BYE"},
-	/* 7.1, 7.2 */
+	/* RFC 3261 7.1, 7.2 */
 	{.start = "SIP/3.0 603 No"},
 	{.start = "SIP/1.0 603 No"},
 	{.start = "SIP/2.00 603 No"},
@@ -42,12 +45,12 @@ static const struct odd bad_responses[] = {
 	{.start = "SIP/2.0 603x No"},
 	{.start = "SIP/2.0 66139 No"}, /* 603 + 2^16 */
 	{.start = "SIP/2.0 -603 No"},
-	/* 8.1.3.3, 18.1.2 */
+	/* RFC 3261 8.1.3.3, 18.1.2 */
 	{.via = "Via: SIP/2.0/UDP 192.0.2.1:5060;branch=z9hG4bKx\r\n"},
 	{.sentby = "192.0.2.1:5060"},
 	{.sentby = "127.0.0.1:9"},
 	{.sentby = "example.net"},
-	/* 18.3 */
+	/* RFC 3261 18.3 */
 	{.length = "Content-Length: 1\r\n"},
 	{.length = "Content-Length: 400\r\n", .body = "v=0\r\n"},
 	{.length = "l: 4294967296\r\n"},
@@ -58,7 +61,7 @@ static const struct odd bad_responses[] = {
 	{.length = "Content-Length: 0\r\nl: 5\r\n", .body = "v=0\r\n"},
 };
 
-/* 8.1.3.2: as x00 of their class */
+/* RFC 3261 8.1.3.2: an unknown code counts as the x00 of its class */
 static const struct odd good_responses[] = {
 	{.start = "SIP/2.0 603 No"},
 	{.start = "sip/2.0 603 No"},
@@ -126,7 +129,7 @@ static void test_responses_that_are_discarded(void **state)
 	assert_string_equal(world.log, "OUTGOING LOCAL_SDP REMOTE_SDP ANSWERED "
 				       "ESTABLISHED CLOSED");
 	assert_int_equal(world.closed.end, SIP_END_REMOTE);
-	/* they are traced all the same */
+	/* they are traced nevertheless */
 	assert_int_equal(world.received,
 			 sizeof(bad_responses) / sizeof(struct odd) + 2);
 	world_close(&world);
@@ -207,7 +210,7 @@ static void script_requests(struct peer *peer)
 		{{.start = "SIP/22.0"},
 		 "SIP/2.0 505 Version Not Supported\r\n"},
 		{{.start = "SIP/1.0"}, "SIP/2.0 505 Version Not Supported\r\n"},
-		/* 7.1: case-insensitive */
+		/* RFC 3261 7.1: case-insensitive */
 		{{.start = "sip/2.0"}, "SIP/2.0 200 OK\r\n"},
 		{{.start = "Sip/2.0"}, "SIP/2.0 200 OK\r\n"},
 		{{.length = "Content-Length: 2\r\n", .body = "abcdef"},
@@ -226,7 +229,7 @@ static void script_requests(struct peer *peer)
 	peer_expect(peer, "SIP/2.0 400 ");
 	odd_request(peer, "INVITE", &other);
 	peer_expect(peer, "SIP/2.0 505 ");
-	/* never to an ACK, never to what is no SIP */
+	/* no response to an ACK, nor to what is not SIP */
 	odd_request(peer, "ACK", &exceeds);
 	odd_request(peer, "ACK", &other);
 	odd_request(peer, "OPTIONS", &(struct odd){.start = "HTTP/1.1"});
@@ -256,7 +259,10 @@ static void test_requests_that_are_refused(void **state)
 	world_close(&world);
 }
 
-/* A stream: who takes the other one finds another message behind it. */
+/*
+ * Two lengths in a stream: a parser that took the other one would find another
+ * message after it.
+ */
 static void test_frames_with_two_lengths(void **state)
 {
 	static const struct {

@@ -1,4 +1,7 @@
-/* We subscribe and publish: against a scripted notifier and compositor. */
+/*
+ * We subscribe and publish; the peer is a scripted notifier and event state
+ * compositor.
+ */
 #include "sip/events.h"
 #include "world.h"
 
@@ -12,9 +15,10 @@ static const struct world_options plain = {.password = "secret",
 static struct {
 	struct sip_subscription *subscription;
 	char log[1024];
-	bool leave;        /* at the first NOTIFY */
-	unsigned notifies; /* until then */
-	bool stays;        /* after the end: the script says more */
+	bool leave;        /* unsubscribe at the first NOTIFY */
+	unsigned notifies; /* stop after this many */
+	bool stays;        /* continue after the end: the script has more
+			    * messages */
 } watch;
 
 __attribute__((format(printf, 1, 2))) static void note(const char *fmt, ...)
@@ -62,7 +66,7 @@ static void watch_h(struct sip_subscription *s,
 	}
 }
 
-/* A NOTIFY with a body, and the answer that is due. */
+/* Send a NOTIFY with a body, and expect the right response. */
 static void notify(struct peer *peer, const char *event, const char *state,
 		   const char *type, const char *body, const char *answer)
 {
@@ -117,7 +121,7 @@ static void script_presence(struct peer *peer)
 	presence(peer, "pending", "closed", "SIP/2.0 200 ");
 	notify(peer, "presence", "active;expires=499", NULL, NULL,
 	       "SIP/2.0 200 ");
-	/* what is no NOTIFY of this subscription, or none at all */
+	/* a NOTIFY that does not belong to this subscription, or is invalid */
 	notify(peer, "dialog", "active", NULL, NULL, "SIP/2.0 489 ");
 	notify(peer, "message-summary", "active", NULL, NULL, "SIP/2.0 489 ");
 	notify(peer, "presence;id=7", "active", NULL, NULL, "SIP/2.0 489 ");
@@ -131,7 +135,7 @@ static void script_presence(struct peer *peer)
 	peer->cseq = 0;
 	presence(peer, "active", "closed", "SIP/2.0 500 ");
 	peer->cseq = cseq;
-	peer->tag[0] = 'q'; /* the notifier of another branch */
+	peer->tag[0] = 'q'; /* the notifier of another fork */
 	presence(peer, "active", "closed", "SIP/2.0 481 ");
 	peer->tag[0] = 'p';
 	presence(peer, "active;expires=400", "open", "SIP/2.0 200 ");
@@ -151,7 +155,7 @@ static void script_mwi(struct peer *peer)
 	peer_expect(peer, "SUBSCRIBE ");
 	peer_has(peer, "Expires: 60\r\n");
 	peer_dialog_from_request(peer);
-	/* NOTIFY before the answer (RFC 6665 4.1.2.4) */
+	/* NOTIFY before the response (RFC 6665 4.1.2.4) */
 	static char last[sizeof(peer->in)];
 
 	memcpy(last, peer->in, sizeof(last));
@@ -189,7 +193,7 @@ static void script_fetch(struct peer *peer)
 	presence(peer, "terminated;reason=timeout", "open", "SIP/2.0 200 ");
 }
 
-/* Ended by the notifier, who wants another one. */
+/* The notifier ends the subscription and asks for a new one. */
 static void script_renewed(struct peer *peer)
 {
 	char callid[64];
@@ -212,7 +216,7 @@ static void script_renewed(struct peer *peer)
 	notify(peer, "presence", "active", NULL, NULL, "SIP/2.0 481 ");
 }
 
-/* A refresh to a notifier that does not know us any more. */
+/* A refresh towards a notifier that has lost the subscription. */
 static void script_forgotten(struct peer *peer)
 {
 	peer_expect(peer, "SUBSCRIBE ");
@@ -223,7 +227,9 @@ static void script_forgotten(struct peer *peer)
 	peer_reply(peer, 481, "Subscription Does Not Exist", NULL, NULL);
 }
 
-/* One that refuses the refresh: the subscription lasts its time. */
+/*
+ * A notifier that refuses the refresh: the subscription lasts until it expires.
+ */
 static void script_expired(struct peer *peer)
 {
 	peer_expect(peer, "SUBSCRIBE ");
@@ -241,7 +247,7 @@ static void test_subscribe(void **state)
 		enum sip_package package;
 		const char *uri;
 		uint32_t expires_s;
-		unsigned notifies; /* then we end it */
+		unsigned notifies; /* then we unsubscribe */
 		const char *log;
 	} cases[] = {
 		{script_presence, SIP_PACKAGE_PRESENCE, "1002", 600, 3,
@@ -294,7 +300,7 @@ static void test_subscribe(void **state)
 	}
 }
 
-/* Released while it runs: nothing is heard, nothing is left. */
+/* Released while active: no handler is called, nothing leaks. */
 static void test_subscription_released(void **state)
 {
 	const struct sip_subscribe_params params = {
@@ -366,7 +372,7 @@ static void script_publish(struct peer *peer)
 	peer_has(peer, "Expires: 60\r\n");
 	peer_has(peer, "<basic>open</basic>");
 	peer_reply(peer, 200, "OK", "SIP-ETag: one\r\nExpires: 60\r\n", NULL);
-	/* another state */
+	/* a new state */
 	peer_expect(peer, "PUBLISH ");
 	peer_has(peer, "SIP-If-Match: one\r\n");
 	peer_has(peer, "<basic>closed</basic>");
@@ -376,7 +382,7 @@ static void script_publish(struct peer *peer)
 	peer_has_not(peer, "SIP-If-Match");
 	peer_has(peer, "<basic>closed</basic>");
 	peer_reply(peer, 200, "OK", "SIP-ETag: two\r\nExpires: 60\r\n", NULL);
-	/* the end */
+	/* the publication is removed */
 	peer_expect(peer, "PUBLISH ");
 	peer_has(peer, "SIP-If-Match: two\r\n");
 	peer_has(peer, "Expires: 0\r\n");
@@ -384,7 +390,9 @@ static void script_publish(struct peer *peer)
 	peer_reply(peer, 200, "OK", "SIP-ETag: two\r\nExpires: 0\r\n", NULL);
 }
 
-/* Refreshed with its tag and without a body, and lost there. */
+/*
+ * Refreshed with its entity-tag and without a body; the compositor has lost it.
+ */
 static void script_refresh(struct peer *peer)
 {
 	peer_expect(peer, "PUBLISH ");
@@ -403,7 +411,9 @@ static void script_no_tag(struct peer *peer)
 	peer_reply(peer, 200, "OK", NULL, NULL);
 }
 
-/* 412 to everything is no loop: without a tag it is a refusal. */
+/*
+ * A 412 to every PUBLISH does not loop: without an entity-tag it is a refusal.
+ */
 static void script_412(struct peer *peer)
 {
 	peer_expect(peer, "PUBLISH ");
@@ -479,7 +489,7 @@ static void test_publication_refreshed(void **state)
 	world_close(&world);
 }
 
-/* ---- without having subscribed ---- */
+/* ---- NOTIFY without a subscription ---- */
 
 #define SUMMARY "Messages-Waiting: yes\r\nVoice-Message: 2/8 (0/2)\r\n"
 
@@ -511,7 +521,7 @@ static void script_unsolicited(struct peer *peer)
 	unsolicited(peer, "message-summary",
 		    "Subscription-State: terminated;reason=timeout\r\n",
 		    SIP_MWI_TYPE, "Messages-Waiting: no\r\n", "SIP/2.0 200 ");
-	/* what is no summary, or not for us */
+	/* not a message summary, or not for us */
 	unsolicited(peer, "message-summary", "", "text/plain", SUMMARY,
 		    "SIP/2.0 415 ");
 	unsolicited(peer, "message-summary", "", SIP_MWI_TYPE, "x",
@@ -521,7 +531,7 @@ static void script_unsolicited(struct peer *peer)
 	unsolicited(peer, "presence", "", SIP_PRESENCE_TYPE, "<x/>",
 		    "SIP/2.0 481 ");
 	unsolicited(peer, "keep-alive", "", "text/plain", "x", "SIP/2.0 481 ");
-	/* a subscription that is none of ours */
+	/* a subscription that is not ours */
 	snprintf(peer->remote_to, sizeof(peer->remote_to),
 		 "<sip:1001@h>;tag=other");
 	unsolicited(peer, "message-summary", "", SIP_MWI_TYPE, SUMMARY,

@@ -43,7 +43,9 @@ static void script_422(struct peer *peer)
 		   "Require: timer\r\nSession-Expires: 4;refresher=uac\r\n",
 		   peer_sdp);
 	peer_expect(peer, "ACK ");
-	/* no Allow: by re-INVITE, with the same description */
+	/*
+	 * no Allow: refreshed by re-INVITE, with the same session description
+	 */
 	peer_expect(peer, "INVITE ");
 	peer_has(peer, "\r\nSession-Expires: 4;refresher=uac\r\n");
 	peer_has(peer, "m=audio 30000 RTP/AVP 0 8\r\n");
@@ -66,7 +68,7 @@ static void script_update(struct peer *peer)
 	peer_has(peer, "\r\nSession-Expires: 2;refresher=uac\r\n");
 	peer_has(peer, "Content-Length: 0\r\n");
 	peer_reply(peer, 200, "OK", NULL, NULL);
-	/* no Session-Expires: it never expires */
+	/* no Session-Expires: the session never expires */
 	peer_silence(peer, "UPDATE", 2500);
 	peer_ends(peer);
 }

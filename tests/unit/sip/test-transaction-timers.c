@@ -1,6 +1,8 @@
-/* Timers A to K (RFC 3261 17, table 4) and the retransmissions of the UAS core
- * (13.3.1.4, RFC 3262 section 3), against a peer that keeps silent: when each
- * message reaches its socket, on a simulated clock. */
+/*
+ * Timers A to K (RFC 3261 17, table 4) and the retransmissions of the UAS core
+ * (13.3.1.4, RFC 3262 section 3), with a peer that stays silent: the times at
+ * which messages reach its socket, on a simulated clock.
+ */
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -27,10 +29,11 @@ struct seen {
 
 static struct lab {
 	struct world world;
-	int listen_fd; /* of the peer, TCP; -1 */
+	int listen_fd; /* the peer's TCP listener; -1: none */
 	struct seen seen[SEEN_MAX];
 	unsigned count;
-	int64_t none_ms; /* since when there is no transaction; -1: is one */
+	int64_t none_ms; /* since when there has been no transaction; -1:
+			  * there is one */
 	int64_t closed_ms;
 	bool had_one;
 	bool open;
@@ -149,7 +152,7 @@ static void lab_close(void)
 	lab.open = false;
 }
 
-/* After a failure, so that the next case begins afresh. */
+/* Clean up after a failure, so that the next case starts afresh. */
 static int lab_teardown(void **state)
 {
 	(void)state;
@@ -166,7 +169,9 @@ static void assert_ms(int64_t ms, int64_t wanted)
 	assert_in_range(ms, wanted, wanted + TOLERANCE_MS);
 }
 
-/* Messages that begin so came at these times, and at no others. */
+/*
+ * Messages that begin with this text arrived at these times, and at no others.
+ */
 static void assert_times(const char *start, int64_t after_ms,
 			 const char *wanted)
 {
@@ -198,7 +203,7 @@ static void assert_times(const char *start, int64_t after_ms,
 			 wanted);
 }
 
-/* ---- we ask ---- */
+/* ---- client transactions ---- */
 
 static void answer(int code, const char *extra)
 {
@@ -223,7 +228,9 @@ static void ok(void *arg)
 	answer(200, NULL);
 }
 
-/* The last message is an ACK, which nobody answers: the INVITE before it. */
+/*
+ * Respond to the INVITE: the last message is its ACK, so use the one before it.
+ */
 static char invite_text[65536];
 
 static void busy(void *arg)
@@ -261,7 +268,7 @@ static void answer_another(void *arg)
 	answer(486, NULL);
 }
 
-/* What came and could not be taken is told with the time-out. */
+/* The time-out names the response that arrived but was discarded. */
 static void test_b_says_what_was_discarded(void **state)
 {
 	static const struct simulated_step steps[] = {{100, answer_another}};
@@ -299,13 +306,15 @@ static void test_a_ends_with_a_provisional_response(void **state)
 	world_dial(&lab.world);
 	lab_run(steps, 1, 170000);
 	assert_times("INVITE", 0, "0 500 1500");
-	assert_int_equal(lab.closed_ms, -1); /* nor does B run */
+	assert_int_equal(lab.closed_ms, -1); /* timer B does not run either */
 	lab_close();
 }
 
-/* Timer C is a proxy's. What a user agent has instead is the time it lets a
- * phone ring: 180 s, then a CANCEL, with E and F; the INVITE's transaction
- * waits 64*T1 for the 487 (9.1). */
+/*
+ * Timer C belongs to proxies. The equivalent of a user agent is the ring
+ * timeout: 180 s, then a CANCEL, with timers E and F. The INVITE transaction
+ * waits 64*T1 for the 487 (RFC 3261 9.1).
+ */
 static void test_c_is_the_ring_timeout(void **state)
 {
 	static const struct simulated_step steps[] = {{100, ring},
@@ -317,7 +326,7 @@ static void test_c_is_the_ring_timeout(void **state)
 	lab_run(steps, 2, 300000);
 	assert_times("INVITE", 0, "0");
 	assert_times("CANCEL", 180000, capped);
-	assert_ms(lab.closed_ms, 185000); /* told before: END_WAIT_MS */
+	assert_ms(lab.closed_ms, 185000); /* reported before: END_WAIT_MS */
 	assert_ms(lab.none_ms, 212000);
 	lab_close();
 }
@@ -375,7 +384,7 @@ static void test_f_alone_over_tcp(void **state)
 	lab_close();
 }
 
-/* 17.1.2.2: E is T2 then; F goes on. */
+/* RFC 3261 17.1.2.2: E becomes T2; F continues. */
 static void test_e_and_f_after_a_provisional_response(void **state)
 {
 	static const struct simulated_step steps[] = {{600, try}, {30000, try}};
@@ -416,7 +425,7 @@ static void test_k_is_zero_over_tcp(void **state)
 	lab_close();
 }
 
-/* ---- we are asked ---- */
+/* ---- server transactions ---- */
 
 /* Over TCP, on a connection of the peer's. */
 static void peer_tcp_connect(void)
@@ -458,7 +467,10 @@ static void invite_reliably(void *arg)
 	request("INVITE", "Require: 100rel\r\n");
 }
 
-/* The ACK to a refusal has the branch of the INVITE (17.1.1.3). */
+/*
+ * The ACK of a failure response has the branch of the INVITE (RFC 3261
+ * 17.1.1.3).
+ */
 static void acknowledge(void *arg)
 {
 	struct peer *peer = &lab.world.peer;
@@ -531,7 +543,7 @@ static void test_h_alone_over_tcp(void **state)
 	peer_tcp_connect();
 	lab.world.incoming_h = refuse;
 	lab_run(steps, 1, 40000);
-	/* the 100 came in one piece with it */
+	/* the 100 arrived in the same segment */
 	assert_times("SIP/2.0 ", 0, "0");
 	assert_ms(lab.none_ms, 32000);
 	lab_close();
@@ -587,7 +599,8 @@ static void test_j_is_zero_over_tcp(void **state)
 	peer_tcp_connect();
 	lab_run(steps, 1, 40000);
 	assert_times("SIP/2.0 200", 0, "100");
-	assert_false(lab.had_one); /* never one when the loop is idle */
+	assert_false(lab.had_one); /* never a transaction when the loop is
+				    * idle */
 	lab_close();
 }
 
@@ -609,7 +622,7 @@ static void test_2xx_without_ack(void **state)
 	(void)state;
 }
 
-/* RFC 3262 section 3: it doubles without an end. */
+/* RFC 3262 section 3: the interval doubles without a ceiling. */
 static void test_reliable_provisional_without_prack(void **state)
 {
 	static const struct simulated_step steps[] = {{0, invite_reliably}};

@@ -1,4 +1,4 @@
-/* Replaces (RFC 3891) and how a REFER ends that nobody reports on. */
+/* Replaces (RFC 3891), and how a REFER ends if no NOTIFY arrives. */
 #include "world.h"
 
 static const struct world_options plain = {.password = "secret",
@@ -14,7 +14,7 @@ static void called(struct peer *peer)
 	peer_expect(peer, "ACK ");
 }
 
-/* An INVITE of a third party, as far as the user agent knows. */
+/* An INVITE that looks to the user agent like that of a third party. */
 static void other_invite(struct peer *peer, const char *replaces,
 			 const char *answer)
 {
@@ -49,7 +49,7 @@ static void script_replaces(struct peer *peer)
 		     "SIP/2.0 400 ");
 	other_invite(peer, "Replaces: x;to-tag=1;from-tag=2\r\n",
 		     "SIP/2.0 481 ");
-	/* the tags the wrong way round */
+	/* the tags are swapped */
 	snprintf(line, sizeof(line), "Replaces: %s;from-tag=%s;to-tag=%s\r\n",
 		 peer->callid, tag ? tag + 4 : "", peer->tag);
 	other_invite(peer, line, "SIP/2.0 481 ");

@@ -44,7 +44,7 @@ static void peer_ends(struct peer *peer)
 	peer_expect(peer, "SIP/2.0 200 ");
 }
 
-/* ---- ours, once the call is up ---- */
+/* ---- sent by us, in an established call ---- */
 
 static void script_accepts(struct peer *peer)
 {
@@ -68,7 +68,7 @@ static void script_glare(struct peer *peer)
 {
 	called(peer, NULL);
 	peer_expect(peer, "UPDATE ");
-	/* theirs at the same time */
+	/* the peer's UPDATE at the same time */
 	peer_request(peer, "UPDATE", NULL, peer_sdp);
 	peer_expect(peer, "SIP/2.0 491 ");
 	peer_ends(peer);
@@ -164,7 +164,7 @@ static void test_update_by_us(void **state)
 	}
 }
 
-/* ---- theirs ---- */
+/* ---- sent by the peer ---- */
 
 static void script_update(struct peer *peer)
 {
@@ -206,7 +206,7 @@ static void test_update_by_the_peer(void **state)
 	world_close(&world);
 }
 
-/* ---- before the call is up ---- */
+/* ---- before the call is established ---- */
 
 static void script_early_callee(struct peer *peer)
 {
@@ -214,7 +214,7 @@ static void script_early_callee(struct peer *peer)
 	peer_expect(peer, "SIP/2.0 180 ");
 	prack(peer);
 	peer_expect(peer, "SIP/2.0 200 ");
-	/* their first offer has no answer yet */
+	/* the peer's first offer has no answer yet */
 	peer_request(peer, "UPDATE", NULL, sdp_hold);
 	peer_expect(peer, "SIP/2.0 500 ");
 	peer_has(peer, "\r\nRetry-After: ");
@@ -226,7 +226,7 @@ static void script_early_callee(struct peer *peer)
 	peer_request(peer, "UPDATE", NULL, sdp_hold);
 	peer_expect(peer, "SIP/2.0 200 ");
 	peer_has(peer, "a=recvonly\r\n");
-	/* and ours */
+	/* our UPDATE */
 	peer_expect(peer, "UPDATE ");
 	peer_has(peer, "m=audio 30000 RTP/AVP 0 8\r\n");
 	peer_reply(peer, 200, "OK", NULL, peer_sdp);
@@ -260,7 +260,7 @@ static void early_events(struct world *world, struct sip_call *call,
 			 const struct sip_call_info *info)
 {
 	(void)info;
-	/* theirs came */
+	/* the peer's description arrived */
 	if (event == SIP_CALL_REMOTE_SDP && world->times[SIP_CALL_PROGRESS] &&
 	    !world->times[SIP_CALL_HELD]++)
 		assert_int_equal(sip_call_update(call), 0);
@@ -306,7 +306,10 @@ static void script_early_caller(struct peer *peer)
 	peer_expect(peer, "SIP/2.0 200 ");
 	peer_has(peer, "a=recvonly\r\n");
 	memcpy(peer->in, kept, sizeof(kept));
-	/* what it repeats is not the session any more */
+	/*
+	 * the SDP of the 200 repeats the earlier answer and no longer describes
+	 * the session
+	 */
 	peer_reply(peer, 200, "OK", NULL, peer_sdp);
 	peer_expect(peer, "ACK ");
 	peer_ends(peer);

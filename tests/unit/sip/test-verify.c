@@ -1,4 +1,7 @@
-/* We ask who calls: a scripted caller with credentials of its own making. */
+/*
+ * We challenge callers; the peer is a scripted caller that computes its own
+ * digest.
+ */
 #include <openssl/evp.h>
 
 #include "sip/digest_server.h"
@@ -7,17 +10,17 @@
 static const struct world_options plain = {.domain = "example.net"};
 static uint16_t ua_port; /* set before the script's thread starts */
 
-/* What the peer answers a challenge with; a digest of its own. */
+/* How the peer answers a challenge, with a digest of its own. */
 struct answer {
 	const char *user;
 	const char *password;
-	const char *nonce; /* NULL: that of the challenge */
+	const char *nonce; /* NULL: the nonce of the challenge */
 	unsigned nc;
 	enum digest_algorithm algorithm;
 	bool bare; /* without qop */
 };
 
-/* Written here a second time, with OpenSSL's name of each function. */
+/* A second implementation, by OpenSSL's name of each hash function. */
 static const struct {
 	const char *name;
 	const char *function;
@@ -111,7 +114,7 @@ static void script_messages(struct peer *peer)
 		 "WWW-Authenticate: Digest realm=\"example.net\", nonce=");
 	peer_has(peer, "algorithm=MD5, qop=\"auth\"\r\n");
 	nonce_of(peer, nonce, sizeof(nonce));
-	/* wrong ones are challenged again, and not as stale */
+	/* wrong credentials are challenged again, not as stale */
 	message(peer, nonce, &bad, "SIP/2.0 401 ");
 	peer_has_not(peer, "stale");
 	message(peer, nonce, &no_one, "SIP/2.0 401 ");
@@ -120,7 +123,7 @@ static void script_messages(struct peer *peer)
 	peer_has_not(peer, "stale");
 	message(peer, nonce, &bare, "SIP/2.0 401 ");
 	peer_has_not(peer, "stale");
-	/* the right one, once: its count must grow */
+	/* the right credentials are accepted once: nc must grow */
 	message(peer, nonce, &good, "SIP/2.0 200 ");
 	message(peer, nonce, &good, "SIP/2.0 401 ");
 	peer_has(peer, "stale=true");
@@ -129,7 +132,7 @@ static void script_messages(struct peer *peer)
 	good.nc = 6;
 	message(peer, nonce, &good, "SIP/2.0 401 ");
 	peer_has(peer, "stale=true");
-	/* three requests a nonce: one is left */
+	/* a nonce is good for three requests: one is left */
 	good.nc = 8;
 	message(peer, nonce, &good, "SIP/2.0 200 ");
 	good.nc = 9;
@@ -138,10 +141,10 @@ static void script_messages(struct peer *peer)
 	nonce_of(peer, nonce, sizeof(nonce));
 	good.nc = 1;
 	message(peer, nonce, &good, "SIP/2.0 200 ");
-	/* a nonce that we never gave */
+	/* a nonce that we never issued */
 	message(peer, nonce, &foreign, "SIP/2.0 401 ");
 	peer_has(peer, "stale=true");
-	/* OPTIONS is open */
+	/* OPTIONS needs no credentials */
 	peer_request(peer, "OPTIONS", NULL, NULL);
 	peer_expect(peer, "SIP/2.0 200 ");
 }
@@ -222,7 +225,7 @@ static void script_call(struct peer *peer)
 	peer_tag_from_response(peer);
 	peer_request(peer, "ACK", NULL, NULL);
 	aim(peer);
-	/* right, and called stale once */
+	/* right credentials, challenged once as stale */
 	credentials(peer, line, sizeof(line), "Proxy-Authorization", "INVITE",
 		    nonce, &good);
 	peer_request(peer, "INVITE", line, peer_sdp);
@@ -238,7 +241,7 @@ static void script_call(struct peer *peer)
 	peer_expect(peer, "SIP/2.0 200 ");
 	peer_dialog_from_response(peer);
 	peer_request(peer, "ACK", NULL, NULL);
-	/* within the call */
+	/* within the dialog */
 	peer_request(peer, "INFO", NULL, NULL);
 	peer_expect(peer, "SIP/2.0 407 ");
 	good.nc = 2;

@@ -56,18 +56,18 @@ static void test_a_long_value_is_cut(void **state)
 	memset(value + strlen(value), 'y', 512);
 	warning_parse(dst, sizeof(dst), value, strlen(value));
 	assert_string_equal(dst, "399 yyyyyyyyyyy");
-	/* nothing is looked at behind the length */
+	/* nothing is read beyond the length */
 	warning_parse(dst, sizeof(dst), value, 9);
 	assert_string_equal(dst, "399 yy");
 	warning_parse(dst, 3, value, strlen(value));
 	assert_string_equal(dst, "");
 }
 
-/* ---- told by a peer ---- */
+/* ---- Warning from a peer ---- */
 
 static const struct world_options plain = {.password = "secret",
 					   .domain = "example.net"};
-static const char *told; /* in its response, or NULL */
+static const char *told; /* in the peer's response, or NULL */
 static char heard[SIP_WARNING_BYTES];
 
 static void script_refuses(struct peer *peer)

@@ -234,7 +234,7 @@ void world_close(struct world *world)
 	world->ua = sip_ua_free(world->ua);
 	peer_close(&world->peer);
 	sip_loop_close();
-	/* libre counts its objects in builds that can. */
+	/* libre counts its objects only in some builds. */
 	if (mem_get_stat(&stat) == 0)
 		assert_int_equal(stat.blocks_cur, 0);
 }

@@ -1,6 +1,6 @@
 /**
- * One user agent with one account against a scripted peer: everything a test
- * of sip/ needs. What the handlers report is written down in `log`.
+ * One user agent with one account and a scripted peer: the fixture of the tests
+ * of sip/. The handlers append their events to `log`.
  */
 #ifndef OFFHOOK_TESTS_SIP_WORLD_H
 #define OFFHOOK_TESTS_SIP_WORLD_H
@@ -30,25 +30,25 @@ struct world {
 	struct sip_call *call;
 	struct peer peer;
 	struct media_local media;
-	struct sip_call_options options; /* of world_dial() */
-	uint16_t port;                   /* of the user agent */
+	struct sip_call_options options; /* for world_dial() */
+	uint16_t port;                   /* the user agent's */
 	world_script_h *script;
 	world_call_h *call_h;
 	world_account_h *account_h;
 	void (*incoming_h)(struct world *world, struct sip_call *call);
 	char log[1024];
 	char account_reason[256];
-	char full[512]; /* what the user agent keeps no more of */
+	char full[512]; /* limits that were reported as reached */
 	struct sip_account_info account_info;
-	struct sip_call_info closed; /* reason below */
+	struct sip_call_info closed; /* its reason is below */
 	char closed_reason[256];
 	unsigned closed_count;
-	struct media_negotiated negotiated; /* the last one reported */
+	struct media_negotiated negotiated; /* the last one that was reported */
 	unsigned negotiated_count;
 	unsigned sent, received; /* traced messages */
-	int64_t times[32];       /* of call events, by event */
+	int64_t times[32];       /* times of call events, indexed by event */
 	bool timed_out;
-	bool linger; /* go on after CLOSED until the script is through */
+	bool linger; /* continue after CLOSED until the script ends */
 	struct mqueue *through;
 	struct tmr guard;
 };
@@ -64,7 +64,7 @@ struct world_options {
 };
 
 void world_open(struct world *world, const struct world_options *options);
-/** Run loop and script until a handler stops the loop. */
+/** Run the loop and the script until a handler stops the loop. */
 void world_run(struct world *world);
 void world_close(struct world *world);
 void world_dial(struct world *world);

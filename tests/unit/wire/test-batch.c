@@ -10,7 +10,7 @@ static void test_items_as_they_came(void **state)
 {
 	static const struct {
 		const char *message;
-		const char *items; /* NULL: another form */
+		const char *items; /* NULL: not in this form */
 	} rows[] = {
 		{"{\"type\":\"events\",\"events\":[]}", "[]"},
 		{"{\"type\":\"events\",\"events\":[1.50,\"\\u0041]}\"]}",

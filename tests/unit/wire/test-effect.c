@@ -32,13 +32,16 @@ static int decode(struct wire_job **ret, const char *text, char *reason)
 	return err;
 }
 
-/* Each is refused beside what makes it do nothing, and taken beside what it
- * needs. */
+/*
+ * Each option is refused together with one that disables it, and accepted with
+ * what it needs.
+ */
 static void test_what_does_nothing_is_refused(void **state)
 {
 	static const struct {
 		const char *member;
-		const char *idle; /* the rest of the action, before it */
+		const char *idle; /* the other members of the action, before
+				   * it */
 		const char *works;
 		const char *remedy;
 	} cases[] = {
@@ -119,7 +122,7 @@ static void test_what_does_nothing_is_refused(void **state)
 	}
 }
 
-/* A set of servers stays in place when the way through the NAT is another. */
+/* A list of servers remains valid when the NAT traversal method changes. */
 static void test_servers_serve_each_way(void **state)
 {
 	static const char *const ways[] = {"stun", "turn", "ice"};
@@ -138,7 +141,7 @@ static void test_servers_serve_each_way(void **state)
 	}
 }
 
-/* What an action has without them does nothing either, but is no mistake. */
+/* A default that has no effect in an action is not an error. */
 static void test_defaults_are_not_refused(void **state)
 {
 	static const char spec[] = HEAD

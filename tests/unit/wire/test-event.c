@@ -22,7 +22,7 @@ static void is_json(json_t *object, const char *expected)
 	json_decref(object);
 }
 
-/* A writer's text, for one item. */
+/* A writer's text with one item. */
 static struct writer written(struct buf *text)
 {
 	struct writer w;
@@ -32,7 +32,10 @@ static struct writer written(struct buf *text)
 	return w;
 }
 
-/** @return a new reference, of what was written */
+/**
+ * Parse what was written.
+ * @return a new reference
+ */
 static json_t *read_back(struct writer *w)
 {
 	json_t *o;
@@ -107,7 +110,7 @@ static void test_call_unknown_figures_are_absent(void **state)
 		"\"streams\":[],\"t\":1700000000000001}");
 }
 
-/* A stream's sources and its audio are members of it. */
+/* A stream's sources and its audio are members of the stream. */
 static void test_call_with_streams(void **state)
 {
 	const struct stream_total total = {.codec = "PCMU",
@@ -168,7 +171,7 @@ static void test_stream_without_reports(void **state)
 		"\"packets\":3,\"ptime_ms\":30.0,\"reordered\":0,\"ssrc\":\"0000beef\",\"stray\":0}");
 }
 
-/* How far the peer's reports reach, and a negative loss that is explained. */
+/* How far the peer's reports reach, and an explained negative loss. */
 static void test_stream_reported(void **state)
 {
 	struct stream_total total = {
@@ -299,7 +302,10 @@ static void test_stream_quality(void **state)
 		"\"skew_ppm\":-12.5,\"ssrc\":\"00000001\",\"stray\":0}");
 }
 
-/* What was refused is known of what was received, not of what was sent. */
+/*
+ * Refused packets are known for the received direction only, not for the sent
+ * one.
+ */
 static void test_stream_encrypted(void **state)
 {
 	const struct stream_total total = {

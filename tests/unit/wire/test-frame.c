@@ -12,7 +12,7 @@
 
 struct pair {
 	struct wire_channel *a;
-	int b; /* the raw other end */
+	int b; /* the other end, without the frame layer */
 };
 
 static struct pair pair_new(void)
@@ -95,7 +95,7 @@ static void test_receive_garbage(void **state)
 	pair_close(&p);
 }
 
-/* A megabyte does not fit into the socket: the rest follows with flush. */
+/* A megabyte does not fit into the socket buffer: the rest is sent by flush. */
 static void test_send_more_than_the_socket_takes(void **state)
 {
 	struct pair p = pair_new();

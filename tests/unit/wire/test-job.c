@@ -122,7 +122,8 @@ static void test_job_complete(void **state)
 	assert_string_equal(a->hosts[0].host, "a");
 	assert_int_equal(a->hosts[0].port, 5070);
 	assert_int_equal(a->hosts[0].transport, WIRE_TCP);
-	assert_string_equal(a->hosts[1].host, "b"); /* equals keep order */
+	assert_string_equal(a->hosts[1].host, "b"); /* equal entries keep
+						     * their order */
 	assert_string_equal(a->hosts[2].host, "c");
 	assert_string_equal(a->outbound_proxy, "sip:p;lr");
 	assert_false(a->tls.verify);
@@ -190,7 +191,9 @@ static void test_job_defaults(void **state)
 	wire_job_free(job);
 }
 
-/* Offered with DTLS if nothing is said; false is more than nothing. */
+/*
+ * With DTLS, rtcp-mux is offered if it is not set; false differs from not set.
+ */
 static void test_job_rtcp_mux(void **state)
 {
 	static const struct {
@@ -397,7 +400,7 @@ static void test_job_refusals(void **state)
 		{HEAD "\"steps\":[[{" CALL
 		      ",\"sipclient_actions\":[[\"message\",\"{{n\"]]}]]}",
 		 "/steps/0/0/sipclient_actions/0/1: has a placeholder that is unknown"},
-		/* the second call's digits are none */
+		/* the second call's digits are invalid */
 		{HEAD "\"peers\":{\"B\":[\"12\",\"bob\"]},\"steps\":[[{" CALL
 		      ",\"max_total_calls\":2,\"credentials\":[{\"username\":"
 		      "\"1\"}],\"sipclient_actions\":[[\"dtmf\","

@@ -54,7 +54,7 @@ static void test_members(void **state)
 	assert_int_equal(value.len, 7);
 }
 
-/* {"\u0061":1} has a member `a`, which its text does not show. */
+/* {"\u0061":1} has a member `a` that is not visible in its text. */
 static void test_names_with_escapes_are_not_compared(void **state)
 {
 	struct json_text value;
@@ -88,7 +88,9 @@ static void test_items(void **state)
 	assert_int_equal(json_text_item(&none, &item), 0);
 }
 
-/* Cut anywhere, text gives pieces within it or none (the sanitizer looks). */
+/*
+ * Text cut anywhere gives pieces within it or none (checked by the sanitizer).
+ */
 static void test_broken_text(void **state)
 {
 	static const char whole[] =

@@ -52,7 +52,7 @@ static void test_decimals_print_as_such(void **state)
 	dump(text, json_real(9.2), JSON_DECIMAL);
 	assert_string_equal(text, "9.2");
 	for (int i = 0; i < ROUNDS; i++) {
-		/* at most 15 digits, not all of them behind the point */
+		/* at most 15 digits, not all of them after the point */
 		int places = 1 + i % 9;
 		uint64_t ahead = next_random(&seed) % 999999;
 		uint64_t behind = next_random(&seed);
@@ -60,7 +60,8 @@ static void test_decimals_print_as_such(void **state)
 		for (uint64_t ten = 1, k = 0; k <= 9; k++, ten *= 10)
 			if ((int)k == places)
 				behind %= ten;
-		behind += behind % 10 == 0; /* no zero to be left out */
+		behind += behind % 10 == 0; /* no trailing zero, which would
+					     * be omitted */
 		snprintf(wanted, sizeof(wanted), "%u.%0*u", (unsigned)ahead,
 			 places, (unsigned)behind);
 		dump(text, json_real(strtod(wanted, NULL)), JSON_DECIMAL);

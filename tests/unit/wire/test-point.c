@@ -50,7 +50,7 @@ static void test_point_refusals(void **state)
 		"\"p90\":1,\"p95\":1,\"stddev\":0}";
 	static const struct {
 		const char *name;
-		const char *value; /* NULL: removed */
+		const char *value; /* NULL: the member is removed */
 	} cases[] = {
 		{"role", NULL},       {"role", "1"},   {"dir", "\"up\""},
 		{"measure", "\"x\""}, {"t", "-10"},    {"t", "1.5"},

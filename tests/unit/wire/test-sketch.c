@@ -13,7 +13,10 @@
 
 #define ERROR 0.01
 
-/* Encodes value repeated count times, as docs/internals/wire.md defines the index. */
+/*
+ * Encode a value repeated count times; docs/internals/wire.md defines the
+ * index.
+ */
 static json_t *encode(double value, int count)
 {
 	double g = (1 + ERROR) / (1 - ERROR);
@@ -86,7 +89,7 @@ static void test_sketch_refuses(void **state)
 		"{\"a\":0.01,\"p\":[[1]]}",
 		"{\"a\":0.01,\"p\":[[1,-1]]}",
 		"{\"a\":0.01,\"p\":[[1.5,1]]}",
-		"{\"a\":0.02,\"z\":1}", /* another error than ours */
+		"{\"a\":0.02,\"z\":1}", /* another relative error than ours */
 		"{\"a\":0.01,\"z\":1.5}",
 		"{\"a\":0.01,\"z\":4294967296}",
 		"{\"a\":0.01,\"p\":{}}",

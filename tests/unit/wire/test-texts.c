@@ -1,5 +1,7 @@
-/* What a job has as texts within it: scripts, headers, durations, servers,
- * destinations, expectations. */
+/*
+ * Texts within a job: scripts, headers, durations, servers, destinations,
+ * expectations.
+ */
 #include "control/wire/client_actions.h"
 
 #include <errno.h>
@@ -45,7 +47,7 @@ static void test_client_actions(void **state)
 {
 	static const struct {
 		const char *text;
-		const char *reason; /* NULL: taken */
+		const char *reason; /* NULL: accepted */
 	} cases[] = {
 		{"[]", NULL},
 		{"[[\"assert_established\",\"\"],[\"hold\",\"\"],[\"wait\",\"5\"],"
@@ -237,7 +239,10 @@ static void test_dial(void **state)
 	}
 }
 
-/* Call n of an action is filled in alike before it begins, and when it does. */
+/*
+ * The placeholders of call n of an action have the same values before the
+ * action starts and when it does.
+ */
 static void test_fillings(void **state)
 {
 	static const char *const users[] = {"1002", "1003", "1004"};
@@ -277,7 +282,7 @@ static void test_fillings(void **state)
 	assert_string_equal(text, "7 1003 2002");
 	assert_int_equal(wire_filling(text, &fillings, "{{D.username}}", 0),
 			 -EINVAL);
-	/* each account answers */
+	/* each account answers calls */
 	wire_fillings_init(&fillings, &job, &actions[2], &actions[0]);
 	assert_int_equal(fillings.count, 2);
 	wire_fillings_init(&fillings, &job, &actions[2], NULL);

@@ -25,7 +25,7 @@ static void begin(void)
 	writer_init(&w, &text);
 }
 
-/* What jansson prints of the same value. */
+/* Compare with jansson's output of the same value. */
 static void is_dumped(json_t *value)
 {
 	char *dumped =
@@ -72,7 +72,7 @@ static void test_members_and_items(void **state)
 		"\"list\":[1,{},[],2.0,3,4],\"tree\":{\"a\":[1],\"b\":null}}");
 }
 
-/* Every byte, and every beginning of a character of two to four bytes. */
+/* Every byte, and every leading byte of characters of two to four bytes. */
 static void test_texts_as_jansson_prints_them(void **state)
 {
 	uint64_t seed = 3;
@@ -86,7 +86,10 @@ static void test_texts_as_jansson_prints_them(void **state)
 			seed = seed * 6364136223846793005u +
 			       1442695040888963407u;
 			value[k] = (char)(1 + (seed >> 33) % 255);
-			/* lead bytes often, or few characters would be whole */
+			/*
+			 * many leading bytes, so that complete characters are
+			 * not rare
+			 */
 			if ((seed >> 20) % 4 == 0)
 				value[k] = (char)(0xc0 | (value[k] & 0x3f));
 			else if ((seed >> 20) % 4 == 1)
@@ -106,7 +109,7 @@ static void test_a_text_ends_at_its_length(void **state)
 {
 	(void)state;
 	begin();
-	writer_text_n(&w, NULL, "ab\xc3\xa4", 3); /* a character is cut */
+	writer_text_n(&w, NULL, "ab\xc3\xa4", 3); /* cut within a character */
 	is_text("\"ab?\"");
 }
 
@@ -131,7 +134,7 @@ static void test_numbers_as_jansson_prints_them(void **state)
 	}
 }
 
-/* The first failure stays, and nothing is written behind it. */
+/* The first error is kept, and nothing is written after it. */
 static void test_failures(void **state)
 {
 	struct buf small;
