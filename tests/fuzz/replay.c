@@ -1,4 +1,4 @@
-/* Runs a fuzz target over every file of the folders named as arguments. */
+/* Run a fuzz target over every file of the folders named as arguments. */
 #include <dirent.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 	for (int i = 1; !failed && i < argc; i++) {
 		int count = replay_folder(argv[i], data);
 
-		/* A corpus without a file tests nothing. */
+		/* An empty corpus tests nothing. */
 		failed = count <= 0;
 		printf("%s: %d inputs\n", argv[i], count);
 	}

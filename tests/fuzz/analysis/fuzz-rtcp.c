@@ -1,4 +1,4 @@
-/* Anybody can send anything to a media port. */
+/* RTCP: any host can send any bytes to a media port. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		sent.seq++;
 	}
 	while (rtcp_reader_next(&reader, &item)) {
-		/* the smallest item is a SSRC of a BYE, or an empty APP */
+		/* the smallest items are an SSRC of a BYE and an empty APP */
 		if (++items > size / 4)
 			abort();
 		rtcp_tap_item(&tap, &item, 1000000000, &ms);

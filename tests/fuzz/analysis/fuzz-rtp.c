@@ -1,4 +1,4 @@
-/* Anybody can send anything to a media port. */
+/* RTP: any host can send any bytes to a media port. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* First byte: how much of the packet the capture cut off. */
+/* The first byte is the number of bytes that the capture cut off. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct packet_record record;

@@ -1,5 +1,8 @@
-/* Any order of any sequence numbers, timestamps, types and times: the account
- * adds up after every packet, and live and detailed loss are the same. */
+/*
+ * Any order of any sequence numbers, timestamps, payload types and arrival
+ * times. The counters add up after every packet, and the live analysis finds
+ * the same loss as the detailed one.
+ */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -29,7 +32,10 @@ static struct packet_record next_record(struct packet_record *at,
 	struct packet_record r;
 	uint16_t seq = (uint16_t)(p[1] << 8 | p[2]);
 
-	/* Mostly a stream, with jumps: that reaches deeper than noise. */
+	/*
+	 * Mostly a regular stream, with jumps: this reaches deeper states than
+	 * noise.
+	 */
 	at->seq++;
 	at->rtp_ts += 160;
 	at->mono_ns += p[7] * INT64_C(200000);
@@ -50,7 +56,7 @@ static struct packet_record next_record(struct packet_record *at,
 	return r;
 }
 
-/* What live streams and captures have in common. */
+/* The figures that live streams and captures share. */
 struct both {
 	struct stream_detail detail;
 	struct rtp_quality quality;
@@ -75,7 +81,10 @@ static void observe_run(const struct rtp_run *run, void *arg)
 static const struct rtp_observer observer = {.packet = observe,
 					     .run = observe_run};
 
-/* Seconds of the live figures sum to the stream's; the buffers are the same. */
+/*
+ * The seconds of the live figures sum to the stream's; the jitter buffers are
+ * the same.
+ */
 static void check_quality(struct both *b, const uint64_t sums[3],
 			  const struct stream_total *total)
 {
@@ -132,7 +141,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct packet_record r = next_record(&at, data);
 
 		rtp_stream_update(&stream, &r);
-		if (data[0] & 64) /* it ends a run */
+		if (data[0] & 64) /* this ends a run */
 			check(&stream);
 		if (r.mono_ns >= stream.second_start_ns + 1000000000) {
 			rtp_stream_close_second(&stream, r.mono_ns, &second);

@@ -1,6 +1,8 @@
-/* Any bytes as a frame of any link type: what is found lies within them, and a
- * frame that repeats the headers of it is what decoding says. The first octet
- * chooses the link type. */
+/*
+ * Any bytes as a frame of any link type. What is found lies within the frame,
+ * and a frame that matches learned headers gives the same as decoding. The
+ * first octet selects the link type.
+ */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const uint32_t links[] = {1,   0,   12,  14,  101, 108,
 				 113, 228, 229, 276, 147};
 
-/* Frames with one octet changed, each, and of each shorter length. */
+/* Check the frame with each octet changed, and cut to each shorter length. */
 static void check_repeated(const struct frame *f)
 {
 	struct header_layouts all = {0};

@@ -1,7 +1,9 @@
-/* A filter's text up to the first NUL, a link type, and a frame. No text is too
- * much and none makes libpcap look up a name (names.c); the kernel's program
- * never drops what the filter matches, and passes no whole datagram that it does
- * not match. */
+/*
+ * A filter text up to the first NUL, a link type, and a frame. No text exceeds
+ * a limit or makes libpcap look up a name (names.c). The kernel's program never
+ * drops what the filter matches, and passes no complete datagram that it does
+ * not match.
+ */
 #include <pcap/pcap.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* By libpcap's own machine: the instructions have the kernel's form. */
+/* Run in libpcap's interpreter: the instructions have the kernel's format. */
 static bool passes(const struct filter_program *p, const struct frame *f)
 {
 	static struct bpf_insn code[FILTER_PROGRAM_MAX];
@@ -45,8 +47,10 @@ static void compare(struct filter *f, const struct frame *frame, bool by_length)
 	matches = filter_matches(f, &d, kind == DATAGRAM_IS_TCP);
 	if (matches && !passed)
 		abort();
-	/* the rest of a frame behind the datagram is seen by the kernel only;
-	 * extension headers it does not decide */
+	/*
+	 * only the kernel sees the bytes after the datagram; it does not decide
+	 * behind extension headers
+	 */
 	if (!matches && passed && !by_length && d.captured == d.bytes &&
 	    d.payload + d.captured == frame->data + frame->captured &&
 	    (d.ip[0] >> 4 == 4 || d.transport == d.ip + 40))

@@ -1,6 +1,8 @@
-/* Any bytes as a capture file, through the whole analyser: with frames that
- * repeat headers and the same ones decoded one by one, for the same figures.
- * The first octet chooses the options. */
+/*
+ * Any bytes as a capture file, through the whole analyser, twice: with frames
+ * that match learned headers, and with the same frames decoded one by one. The
+ * figures must be the same. The first octet selects the options.
+ */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -56,7 +58,10 @@ static void check_stream(struct capture *c, struct capture_stream *s,
 				     &s->detail->figures.series[k].all, &d);
 }
 
-/* Other Ethernet addresses in each frame: no two repeat each other's. */
+/*
+ * Give each frame other Ethernet addresses, so that none matches the headers of
+ * another.
+ */
 static void take_apart(struct capture *c, const struct frame *f, uint32_t n)
 {
 	struct frame other = *f;
@@ -71,7 +76,7 @@ static void take_apart(struct capture *c, const struct frame *f, uint32_t n)
 	free(copy);
 }
 
-/* NULL: no memory */
+/* @return NULL: no memory */
 static struct capture *read_all(const struct capture_options *options,
 				const uint8_t *data, size_t size, bool apart)
 {

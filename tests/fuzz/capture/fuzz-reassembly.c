@@ -1,5 +1,8 @@
-/* Segments and fragments of any place, size and order, out of one text: what
- * is handed on is whole or says that it is not, and is of that text. */
+/*
+ * TCP segments and IP fragments of one text, at any offset, of any size, in any
+ * order. What is delivered is complete or marked as incomplete, and is part of
+ * that text.
+ */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -73,7 +76,10 @@ static void take_step(const struct step *t, const uint8_t *text, size_t size,
 		       sum);
 }
 
-/* The first two octets: how many steps; then the steps; then the text. */
+/*
+ * The first two octets are the number of steps; then come the steps, then the
+ * text.
+ */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct segments segments = {0};

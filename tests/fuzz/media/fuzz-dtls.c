@@ -1,6 +1,9 @@
-/* Datagrams of a DTLS peer: what reaches the library is one whole record, and of
- * epoch 0 a whole message, in order, or a sane change of ciphers or alert. The
- * first byte is our role; then datagrams, each behind its size (2 bytes). */
+/*
+ * Datagrams of a DTLS peer. What reaches the library is one complete record; in
+ * epoch 0 a complete handshake message, in order, or a valid ChangeCipherSpec
+ * or alert. The first byte is our role; then come datagrams, each after its
+ * size (2 bytes).
+ */
 #include "base/big_endian.h"
 #include "media/security/dtls_reassembly.h"
 

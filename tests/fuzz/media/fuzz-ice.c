@@ -1,6 +1,8 @@
-/* STUN messages at an ICE agent: as they came, and as somebody who knows the
- * passwords could write them. It must stay within its tables, and say of what
- * is selected what it was told. */
+/*
+ * STUN messages to an ICE agent: the raw input, and messages authenticated with
+ * the right passwords. The agent must stay within its tables and report what
+ * was selected.
+ */
 #include "media/nat/ice.h"
 #include "media/nat/stun_message.h"
 
@@ -24,7 +26,7 @@ static uint8_t take(struct input *in)
 	return *in->data++;
 }
 
-/* What was sent last: an answer to it is one with its identifier. */
+/* The last request that was sent: a response has its transaction ID. */
 struct sent {
 	uint8_t id[STUN_TRANSACTION_BYTES];
 	struct ice_path path;

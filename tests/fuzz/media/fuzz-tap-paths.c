@@ -1,6 +1,8 @@
-/* Datagrams of a tapped program and its peers: the datagram inside one lies within
- * it. Each one of the input begins with an octet of flags (1: sent, 2: another
- * port, 4: the capture cut it) and an octet with its size. */
+/*
+ * Datagrams of a tapped program and its peers: the datagram inside one lies
+ * within it. Each datagram of the input begins with an octet of flags (1: sent,
+ * 2: another port, 4: truncated by the capture) and an octet with its size.
+ */
 #include "media/socket.h"
 #include "media/tap/tap_paths.h"
 

@@ -12,9 +12,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 1)
 		return 0;
-	/* the first byte: so much was cut off when it was read */
+	/* the first byte: how many bytes were truncated when it was read */
 	bytes = size - 1 + data[0] % 8;
-	/* of a stream: a datagram that is a frame is a whole one there */
+	/* a datagram that is a frame is a complete frame of a stream, too */
 	if (turn_frame_size(&whole, data + 1, size - 1) == 0 &&
 	    (whole < TURN_CHANNEL_BYTES || whole > 65535 + 20 + 3))
 		abort();

@@ -1,4 +1,4 @@
-/* The Authorization header comes from anybody. */
+/* The Authorization header: any client can send it. */
 #include "control/server/http/basic.h"
 
 #include <stdint.h>

@@ -1,5 +1,7 @@
-/* A body and its content type come from a client: the first line of the input
- * is the type, the rest the body. */
+/*
+ * A request body and its Content-Type: the first line of the input is the type,
+ * the rest the body.
+ */
 #include "control/server/request/body.h"
 #include "control/server/request/path.h"
 

@@ -1,4 +1,6 @@
-/* Templates and URLs of callbacks come from users: text up to the first NUL. */
+/*
+ * Templates and URLs of callbacks, which users write: text up to the first NUL.
+ */
 #include "control/server/callback/address.h"
 #include "control/server/callback/render.h"
 

@@ -1,4 +1,4 @@
-/* A table comes from a client, as text without NUL. */
+/* A CSV table from a client, as text without NUL. */
 #include "control/server/api/csv.h"
 #include "control/server/request/path.h"
 

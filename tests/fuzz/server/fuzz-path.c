@@ -1,4 +1,4 @@
-/* The request target comes from anybody. */
+/* The request target: any client can send it. */
 #include "control/server/api/routes.h"
 #include "control/server/request/route.h"
 

@@ -1,4 +1,6 @@
-/* Cron expressions come from users, time zones from files of the system. */
+/*
+ * Cron expressions, which users write, and time zones from the system's files.
+ */
 #include "control/server/schedule/cron.h"
 #include "control/server/schedule/zone.h"
 

@@ -1,6 +1,9 @@
-/* What baresip says. The first octet chooses: its control connection
- * (netstrings of JSON), fed in pieces, or what it prints. Nothing that is
- * handed out lies outside of what came; what was taken goes on where it ended. */
+/*
+ * Output of a baresip. The first octet selects its control connection
+ * (netstrings of JSON), fed in pieces, or its printed output. Everything that
+ * is delivered lies within the input, and parsing continues where the previous
+ * message ended.
+ */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,7 +54,7 @@ static void traced(const struct baresip_traced *m, void *arg)
 	char *copy = malloc(m->len + 1);
 
 	must(copy && m->src.len > 0 && m->dst.len > 0);
-	memcpy(copy, m->data, m->len); /* all of it can be read */
+	memcpy(copy, m->data, m->len); /* every byte of it is readable */
 	free(copy);
 	n->messages++;
 	n->bytes += m->len;

@@ -1,5 +1,7 @@
-/* What decode_message() makes of a datagram, and what libre does; and so for
- * each header line's value alone. They must say the same. */
+/*
+ * Decode a datagram with decode_message() and with libre, and each header value
+ * alone with both. The results must be equal.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,7 @@ static void check(const char *differs)
 	abort();
 }
 
-/* Behind the name of each line, and each line as it is. */
+/* Parse the value of each line, and each line as a whole. */
 static void lines_check(const char *text, size_t size)
 {
 	const char *end = text + size;

@@ -1,4 +1,7 @@
-/* The body of an INFO: first byte chooses the type, the rest is the body. */
+/*
+ * The body of an INFO: the first byte selects the content type, the rest is the
+ * body.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

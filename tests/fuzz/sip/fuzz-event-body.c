@@ -1,4 +1,7 @@
-/* Bodies of a NOTIFY: what can be read can be written, and says the same. */
+/*
+ * Bodies of a NOTIFY: what can be parsed can be written, and then parses to the
+ * same.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +24,7 @@ static void presence(const char *text, size_t len)
 		abort();
 	n = presence_print(again, sizeof(again), &a, "sip:a@b");
 	if (n < 0)
-		return; /* a note of nothing but what is escaped */
+		return; /* a note that consists of escaped characters only */
 	if (presence_parse(&b, again, (size_t)n) || a.open != b.open)
 		abort();
 }

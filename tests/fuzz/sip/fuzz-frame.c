@@ -1,5 +1,6 @@
-/* A stream as TCP brings it: where messages end must not depend on how much
- * has come. */
+/*
+ * A TCP stream: where messages end must not depend on how much has arrived.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -30,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t part = 0; part < len; part++) {
 		size_t other = 0;
 		uint8_t *copy =
-			malloc(part ? part : 1); /* its end is watched */
+			malloc(part ? part : 1); /* ASan sees its end */
 
 		if (!copy)
 			return 0;
@@ -40,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		free(copy);
 		if (err != -EAGAIN || other <= part || other > len)
 			abort();
-		if (part > 256) /* the rest would only be slow */
+		if (part > 256) /* larger inputs would only be slow */
 			break;
 	}
 	return 0;

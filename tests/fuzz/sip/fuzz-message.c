@@ -1,9 +1,12 @@
-/* Datagrams to a user agent with an account and a call of its own under way:
- * parser, transactions, dialogs. It watches somebody, may be watched, and
- * its second account (1003) challenges. Inputs hold several, divided by a NUL;
- * where %c, %t, %b, %n and %u stand go Call-ID, tag, branch and CSeq number of
- * the INVITE we sent last and the user of our Contact, for %s and %q Call-ID
- * and tag of our SUBSCRIBE, for %h the host and port of our Via. */
+/*
+ * Datagrams to a user agent with an account and an outgoing call: parser,
+ * transactions, dialogs. The user agent has a subscription and accepts
+ * subscriptions, and its second account (1003) challenges requests. An input
+ * holds several messages, separated by NUL. Placeholders: %c, %t, %b, %n and %u
+ * are Call-ID, tag, branch and CSeq number of our last INVITE and the user of
+ * our Contact; %s and %q are Call-ID and tag of our SUBSCRIBE; %h is host and
+ * port of our Via.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,22 +28,26 @@
 
 #define TEXT_MAX 65536
 
-/* Nothing is read of the disk for it. */
+/* It reads nothing from the disk. */
 static const struct sip_tls tls = {.verify = false};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 const char *__asan_default_options(void);
 
-/* An input makes some 400 allocations: what is remembered of each costs more
- * than the input where it is not in the processor's cache. */
+/*
+ * An input makes some 400 allocations. Recording a stack for each would cost
+ * more than the input, as the record is not in the processor's cache.
+ */
 const char *__asan_default_options(void)
 {
 	return "quarantine_size_mb=8:malloc_context_size=8";
 }
 
-/* An input takes some 2700 branches, most of them as every other one: to weigh
- * how rare each is (-entropic) costs as much again. */
+/*
+ * An input takes some 2700 branches, most of them the same in every input.
+ * Weighing them by rarity (-entropic) would double the time of an input.
+ */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	static char option[] = "-entropic=0";
@@ -51,14 +58,16 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 		return 0;
 	memcpy(words, *argv, (size_t)count * sizeof(words[0]));
 	memmove(words + 2, words + 1, (size_t)(count - 1) * sizeof(words[0]));
-	words[1] = option; /* of two, the last one holds */
+	words[1] = option; /* if it is given twice, the last one wins */
 	*argc = count + 1;
 	*argv = words;
 	return 0;
 }
 
-/* libre's, which ask OpenSSL: here every input gets the same numbers, so that
- * what it does can be repeated, and they cost nothing. */
+/*
+ * Replaces libre's functions, which ask OpenSSL. Here every input gets the same
+ * numbers, so that its behaviour can be reproduced, at no cost.
+ */
 static uint64_t chance;
 
 uint64_t rand_u64(void)
@@ -77,8 +86,10 @@ uint16_t rand_u16(void)
 	return (uint16_t)(rand_u64() >> 48);
 }
 
-/* libc's: nobody is at the addresses it sends to, and the kernel's part of
- * saying so costs a fifth of an input. */
+/*
+ * Replaces libc's: nobody listens at the destinations, and the kernel's error
+ * for it would cost a fifth of an input.
+ */
 ssize_t sendto(int fd, const void *data, size_t len, int flags,
 	       const struct sockaddr *dst, socklen_t dst_len)
 {
@@ -228,7 +239,7 @@ static void refer_handler(struct sip_account *account,
 	(void)sip_referral_free(referral);
 }
 
-/* What the user agent does beside its calls. */
+/* What the user agent does besides calls. */
 static void events_begin(struct fuzz *f)
 {
 	static const struct sip_presence presence = {.open = true};
@@ -327,8 +338,10 @@ static void feed(struct fuzz *f, const uint8_t *data, size_t size)
 	}
 }
 
-/* A user agent, and an account that keeps its TLS context, are made once: they
- * cost more than an input. What an input did to it is undone. */
+/*
+ * A user agent, and an account that keeps its TLS context, are created once, as
+ * that costs more than an input. The effects of an input are undone.
+ */
 static struct sip_ua *ua_of(struct fuzz *f)
 {
 	static struct sip_ua *ua;
@@ -354,7 +367,7 @@ static struct sip_ua *ua_of(struct fuzz *f)
 	return ua;
 }
 
-/* As sip_ua_free() does it. */
+/* As sip_ua_free() does. */
 static void ua_empty(struct sip_ua *ua)
 {
 	client_transaction_close_all(ua->sip);

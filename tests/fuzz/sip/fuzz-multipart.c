@@ -14,7 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const uint8_t *line = memchr(data, '\n', size);
 	size_t type_len = line ? (size_t)(line - data) : 0;
 	size_t len = line ? size - type_len - 1 : 0;
-	char *type = malloc(type_len + 1); /* their ends are watched */
+	char *type = malloc(type_len + 1); /* ASan detects reads beyond the
+					    * ends */
 	char *text = malloc(len ? len : 1);
 	struct multipart_text found = {NULL, 0};
 	struct multipart_body body = {

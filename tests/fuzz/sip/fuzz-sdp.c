@@ -1,5 +1,7 @@
-/* The SDP of a peer, through the parser and both halves of offer/answer. What
- * comes out must stay within its ceilings and be readable by ourselves. */
+/*
+ * The SDP of a peer, through the parser and both halves of offer/answer. The
+ * result must stay within its limits and our own parser must accept it.
+ */
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,13 +65,13 @@ static void answer(const struct sdp *offer, const struct media_local *local)
 	check(again.xr == MEDIA_XR_ALL);
 	check(deal.xr == offer->xr && offer->xr <= MEDIA_XR_ALL);
 	check(again.crypto.count == (deal.encrypted ? 1 : 0));
-	/* its tag is the peer's, which need not be one of ours */
+	/* its tag is the peer's, which need not be one that we offered */
 	if (!deal.encrypted)
 		check(sdp_accept(&deal, &again, local, MEDIA_SENDRECV) == 0);
 	buf_release(&b);
 }
 
-/* Both ends have made up their minds, and differently. */
+/* Both ends have a fixed role, and may conflict. */
 static void answer_dtls(const struct sdp *offer,
 			const struct media_local *local)
 {
@@ -96,7 +98,7 @@ static void answer_dtls(const struct sdp *offer,
 	buf_release(&b);
 }
 
-/* Who offers ICE gets our candidates, unless its SDP was changed. */
+/* An ICE offer gets our candidates, unless its SDP was changed on the way. */
 static void answer_ice(const struct sdp *offer, const struct media_local *local)
 {
 	struct media_negotiated deal;

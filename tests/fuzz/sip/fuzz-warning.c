@@ -1,4 +1,6 @@
-/* The value of a Warning header: the first byte is how much room there is. */
+/*
+ * The value of a Warning header. The first byte is the size of the destination.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size == 0)
 		return 0;
 	room = data[0] ? data[0] : sizeof(dst);
-	value = malloc(size); /* of its own: reading behind it is seen */
+	value = malloc(size); /* a separate allocation: ASan detects a read
+			       * beyond it */
 	if (!value)
 		return 0;
 	memcpy(value, data + 1, size - 1);

@@ -1,4 +1,4 @@
-/* A channel reads whatever the process on the other end writes. */
+/* A channel reads whatever the process at the other end writes. */
 #include "control/wire/batch.h"
 #include "control/wire/frame.h"
 
@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What is passed on as text is the array that was parsed, and nothing else. */
+/* What is passed on as text is exactly the array that was parsed. */
 static void check_items(const struct wire_channel *c, const json_t *message)
 {
 	size_t len, items_len;

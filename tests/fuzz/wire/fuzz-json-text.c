@@ -1,4 +1,7 @@
-/* json_text_*() cut the text of agents' uploads: what they find is what the parser's tree has. */
+/*
+ * json_text_*() find members in the text of agents' uploads: the result equals
+ * that of the parser's tree.
+ */
 #include "control/wire/json_text.h"
 
 #include "base/buf.h"
