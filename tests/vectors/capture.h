@@ -1,5 +1,5 @@
 /**
- * One capture read into streams: what the vector tests compare.
+ * One capture read into streams, for comparison by the vector tests.
  */
 #ifndef OFFHOOK_TESTS_VECTORS_CAPTURE_H
 #define OFFHOOK_TESTS_VECTORS_CAPTURE_H
@@ -16,7 +16,7 @@
 #define CAPTURE_INTERVALS_MAX 128
 #define CAPTURE_INTERVAL_NS   INT64_C(1000000000)
 
-/** All samples of one figure: the core keeps a histogram only. */
+/** All samples of one figure; the core keeps only a histogram. */
 struct exact {
 	double *all;
 	size_t n;
@@ -30,7 +30,7 @@ struct interval {
 	uint64_t payload_bytes;
 	bool has_fraction;
 	uint8_t fraction;
-	struct emodel_values values; /* it is scored with */
+	struct emodel_values values; /* the values that it is scored with */
 	struct distribution series[DETAIL_SERIES_COUNT];
 };
 
@@ -54,7 +54,7 @@ struct capture_stream {
 	uint64_t payload_before;
 };
 
-/** A report block, DLRR or VoIP metrics, in order. */
+/** A report block, DLRR or VoIP metrics, in the order of arrival. */
 struct capture_report {
 	int64_t ns;
 	struct rtcp_item item;
@@ -73,7 +73,10 @@ struct capture {
 	struct capture_stream stream[CAPTURE_STREAMS_MAX];
 };
 
-/** @param expected  the expectation: payload map and media ports */
+/**
+ * Read a capture.
+ * @param expected  the expectation: payload map and media ports
+ */
 int capture_read(struct capture *c, const char *pcap_path,
 		 const json_t *expected);
 void capture_free(struct capture *c);

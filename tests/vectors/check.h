@@ -1,6 +1,6 @@
 /**
- * Compare figures with a JSON expectation; every difference is printed with
- * its path and counted.
+ * Compare figures with a JSON expectation. Every difference is printed with its
+ * path and counted.
  */
 #ifndef OFFHOOK_TESTS_VECTORS_CHECK_H
 #define OFFHOOK_TESTS_VECTORS_CHECK_H
@@ -10,18 +10,19 @@
 #include <stdint.h>
 
 struct check {
-	const char *where; /* e.g. capture and stream */
+	const char *where; /* printed before the path, for example capture
+			    * and stream */
 	unsigned compared;
 	unsigned failed;
 };
 
-/** A member that must be an integer equal to got; absent fails. */
+/** Check a member that must be an integer equal to got; a missing one fails. */
 void check_int(struct check *c, const json_t *object, const char *name,
 	       int64_t got);
-/** A number within tolerance. */
+/** Check a number within the tolerance. */
 void check_real(struct check *c, const json_t *object, const char *name,
 		double got, double tolerance);
-/** Like check_real(), but null is expected exactly if !known. */
+/** As check_real(); the expectation must be null exactly if !known. */
 void check_maybe(struct check *c, const json_t *object, const char *name,
 		 bool known, double got, double tolerance);
 void check_bool(struct check *c, const json_t *object, const char *name,
@@ -29,7 +30,7 @@ void check_bool(struct check *c, const json_t *object, const char *name,
 void check_text(struct check *c, const json_t *object, const char *name,
 		const char *got);
 void check_fail(struct check *c, const char *name, const char *what);
-/** A member that must be there; NULL and a failure if not. */
+/** Return a member that must exist; NULL and a failure if it does not. */
 const json_t *check_member(struct check *c, const json_t *object,
 			   const char *name);
 

@@ -1,4 +1,4 @@
-/* One capture against its expectation. */
+/* Compare one capture with its expectation. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -213,7 +213,10 @@ static void check_detail_score(struct check *c, const json_t *mos,
 		    MOS_TOLERANCE);
 }
 
-/* The same figure from the histogram, for streams of any length. */
+/*
+ * Check the same figure from the histogram, which works for streams of any
+ * length.
+ */
 static void check_bounded(struct check *c, const char *name,
 			  const struct distribution *exact,
 			  const struct histogram *h)
@@ -321,7 +324,10 @@ static void check_network_score(struct check *c, const json_t *want,
 		check_real(c, want, "MOS", total.mos_total, MOS_TOLERANCE);
 		return;
 	}
-	/* what the standard has no value for is declared, and says so */
+	/*
+	 * a codec without values in the standard has declared ones, and is
+	 * marked so
+	 */
 	check_text(c, want, "reason", score.reason);
 	if (total.has_score && !total.score_declared)
 		check_fail(c, "score_declared",

@@ -1,5 +1,5 @@
-"""offhook analyze on captures made here: streams whose payload type changes, and
-loss in many long runs. What is expected is computed from what was written."""
+"""offhook analyze on captures made here: streams whose payload type changes, and loss
+in many long runs. Expectations are computed from what was written."""
 import json
 import struct
 
@@ -29,7 +29,7 @@ def sip(first_line, host, port):
 
 
 def capture(packets, ssrc=0x1234):
-    """packets: (sequence number, payload type) each 20 ms."""
+    """A capture of packets (sequence number, payload type), 20 ms each."""
     out = struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1)
     out += record(0, udp(5060, 5060, sip("INVITE sip:b@x SIP/2.0", "10.0.0.1", 4000)))
     out += record(1000, udp(5060, 5060, sip("SIP/2.0 200 OK", "10.0.0.2", 5000)))
@@ -81,7 +81,7 @@ def test_interval_is_scored_with_its_own_codec():
 
 
 def test_codec_without_a_standard_value_has_no_score():
-    """Most packets are of a codec that no table has; PCMU came last."""
+    """Most packets have a codec that is in no table; PCMU came last."""
     s = stream_of(capture(in_turn((0, 90), (98, 100), (0, 9))))
     assert s["codec"] == "X-none"
     for name in ("network", "jb_fixed", "jb_adaptive"):
@@ -101,12 +101,12 @@ def test_events_and_comfort_noise_are_no_audio():
     s = stream_of(capture(packets))
     assert s["codec"] == "G729"
     scored(s["mos"]["network"], G729)
-    # events alone: the codec of the interval before stays
+    # telephone-events only: the codec of the interval before is kept
     assert [i["codec"] for i in s["intervals"]] == ["G729", "G729", "G729", "PCMU"]
 
 
 def test_run_histogram_counts_every_long_run():
-    """300 runs of 60 lengths from 256 up, and one of 3: none is left out."""
+    """300 runs of 60 lengths from 256 up, and one of 3: every run is counted."""
     packets, at, want = [(0, 0), (1, 0)], 2, {}
     for i in range(300):
         length = 256 + i * 7 % 60
@@ -125,7 +125,7 @@ def test_run_histogram_counts_every_long_run():
 
 
 def test_voip_metrics_fields_stop_at_65535():
-    """RFC 3611 4.7.2: a gap of 80 s in a field of 16 bits of ms."""
+    """RFC 3611 4.7.2: a gap of 80 s in a 16-bit field in ms."""
     s = stream_of(capture(in_turn((0, 4000))))
     assert s["burst_gap"]["gap_duration_ms"] == 80000
     assert s["xr"]["gap_duration_ms"] == 65535

@@ -1,7 +1,7 @@
 """The programs offhook analyze and offhook emodel against the vectors.
 
-Every field of the expectations is compared, except those about how a capture
-was made and about tshark.
+Every field of the expectations is compared, except those about how a capture was made
+and about tshark.
 """
 import json
 import os
@@ -78,7 +78,7 @@ def expected(name):
 
 
 def has_exact_keys(want, got, path=""):
-    """Objects keyed by data must have no other members either."""
+    """Check that objects keyed by data have no other members either."""
     for key in ("pt_packets", "run_histogram", "ssrc_changes", "rtt_ms_by_reporter"):
         if isinstance(want, dict) and key in want:
             assert set(want[key]) == set(got[key]), path + key
@@ -165,13 +165,13 @@ def test_tshark_says_the_same_where_it_should(name):
     assert int(fields[at - 2]) == stream["counters"]["packets"]
     assert int(fields[at - 1]) == stream["counters"]["lost"]
     if stream["counters"]["reordered"] and tshark_version() >= (4, 2):
-        return  # it leaves them out of the jitter since then: RFC 3550 A.8 does not
+        return  # tshark leaves them out of the jitter from then on; RFC 3550 A.8 does not
     assert abs(float(fields[at + 6]) - stream["jit_ms"]["max"]) < 0.01
     assert abs(float(fields[at + 5]) - stream["jit_ms"]["avg"]) < 0.01
 
 
 def swapped(data):
-    """The same capture as another machine would have written it."""
+    """The same capture as a machine of the other byte order would have written it."""
     import struct
     header = struct.unpack("<IHHiIII", data[:24])
     out = struct.pack(">IHHiIII", *header)
@@ -301,7 +301,7 @@ def ipv4(protocol, payload, ident=0, offset=0, more=False):
 
 
 def resent(data, send):
-    """The capture with its SIP in other frames: send(UDP payload) gives them."""
+    """The capture with its SIP in other frames, which send(UDP payload) returns."""
     import struct
     out, at, changed = data[:24], 24, 0
     while at < len(data):
@@ -478,7 +478,7 @@ def test_emodel_declares():
     done = subprocess.run([OFFHOOK, "emodel", "--codec", "G722", "--loss", "1", "--bpl", "4.3"],
                           capture_output=True, text=True)
     assert done.returncode == 0 and "declared" in done.stdout
-    # G.711 with its own values, and with others under its name
+    # G.711 with its own values, and with other values under its name
     results = emodel({"cases": [{"codec": "PCMU", "Ppl": 1}, {"codec": "PCMU", "Ppl": 1, "Bpl": 5},
                                 {"codec": "opus", "Ppl": 1}]})
     assert [r["provenance"] for r in results] == ["standard", "declared", "declared"]
