@@ -1,6 +1,6 @@
-"""The checks of tests/lint, each a function from a source tree to findings.
+"""The checks of tests/lint. Each is a function from a source tree to findings.
 
-Pure Python and no git: they work in an exported tree as well.
+Pure Python without git: they work in an exported tree as well.
 """
 import re
 import subprocess
@@ -15,7 +15,7 @@ TEXT_BYTES_MAX = 1 << 20
 
 
 def tree_files(root, *suffixes):
-    """Files of the tree, without build directories and caches."""
+    """Files of the tree, except build directories and caches."""
     for path in sorted(Path(root).iterdir()):
         if path.is_symlink() or SKIPPED_DIRS.match(path.name):
             continue
@@ -26,7 +26,7 @@ def tree_files(root, *suffixes):
 
 
 def arrow_table(root):
-    """Rows of docs/internals/architecture.md: {folder: [what it may include]}."""
+    """Rows of docs/internals/architecture.md: {folder: [folders that it may include]}."""
     table = {}
     for line in (Path(root) / ARROWS).read_text().splitlines():
         cells = [c.strip() for c in line.strip().strip("|").split("|")]
@@ -90,7 +90,7 @@ def long_files(root):
 
 
 def long_functions(root):
-    """Functions of the C code, from the brace in column 1 to its end."""
+    """Functions of the C code that are too long, from the brace in column 1 to the end."""
     for folder in CODE_DIRS:
         if not (Path(root) / folder).is_dir():
             continue
@@ -109,7 +109,7 @@ def long_functions(root):
 
 
 def outside_references(root, words):
-    """Files that mention a place which is not part of the checkout."""
+    """Files that mention a place outside the checkout."""
     for path in tree_files(root):
         if path.stat().st_size > TEXT_BYTES_MAX:
             continue
@@ -135,14 +135,16 @@ def shell_scripts(root):
             yield f"{path.relative_to(root)}: {done.stderr.strip()}"
 
 
-# Functions that replace a library's on purpose: control/server/http/library.c, and agent/supervisor/service_notify.c where
-# there is no libsystemd.
+# Functions that replace a library's on purpose: control/server/http/library.c, and
+# agent/supervisor/service_notify.c where libsystemd is missing.
 REPLACED = {"MHD_queue_response", "sd_notify", "sd_notifyf", "sd_watchdog_enabled"}
 
 
 def library_names(root, exported):
-    """Functions, also static ones, that have the name of a library's function: the next release of the
-    library may declare it. exported: {name: library}"""
+    """Functions, including static ones, with the name of a library's function: the next
+    release of the library may declare it in a header.
+
+    exported: {name: library}"""
     for folder in CODE_DIRS:
         if not (Path(root) / folder).is_dir():
             continue
@@ -199,7 +201,8 @@ def formatting(root):
 
 
 def library_timers(root):
-    """Timers of libre: one sorted list on the wall clock. sip/mono_timer.h has ours."""
+    """Uses of libre's timers, which are one sorted list on the wall clock. Use
+    sip/mono_timer.h."""
     root = Path(root)
     for folder in ("sip", "agent"):
         for path in tree_files(root / folder, ".c", ".h"):
@@ -210,7 +213,7 @@ def library_timers(root):
 
 
 def pages(root):
-    """README and the like, and all of docs."""
+    """README and similar pages, and all of docs."""
     return [*sorted(root.glob("*.md")), *sorted((root / "docs").rglob("*.md"))]
 
 
@@ -224,7 +227,7 @@ def dead_links(root):
 
 
 def pages_without_entry(root):
-    """Pages of docs that its index, docs/README.md, does not link to."""
+    """Pages of docs that are not linked from its index, docs/README.md."""
     index = Path(root) / "docs/README.md"
     told = {(index.parent / target).resolve()
             for target in re.findall(r"\]\(([^)#:]+)", index.read_text())}
@@ -234,7 +237,7 @@ def pages_without_entry(root):
 
 
 def unknown_files(root):
-    """Paths of files in pages for which there is no file."""
+    """File paths in pages that do not exist."""
     root = Path(root)
     folders = "|".join((*CODE_DIRS, "tests", "docs", "packaging", "tools"))
     for path in pages(root):
@@ -245,7 +248,7 @@ def unknown_files(root):
 
 
 def table_rows(path, count):
-    """Rows of the tables with that many columns whose first cell is `like this`."""
+    """Rows of the tables with `count` columns whose first cell is `like this`."""
     for line in path.read_text().splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
         if len(cells) == count and re.fullmatch(r"`\w+`", cells[0]):
@@ -269,7 +272,8 @@ def parameter_pages(root):
 
 
 def client_action_pages(root):
-    """sipclient_actions that are in control/wire and not in docs/reference/script-actions.md, or the other way."""
+    """sipclient_actions that are only in control/wire or only in
+    docs/reference/script-actions.md."""
     code = (Path(root) / "control/wire/client_actions.c").read_text()
     taken = set(re.findall(r'\{"(\w+)",\s+ARGUMENT_\w+\}', code))
     section = (Path(root) / "docs/reference/script-actions.md").read_text().split("## sipclient_actions")[1]
@@ -282,7 +286,7 @@ def client_action_pages(root):
 
 
 def state_pages(root):
-    """States of base/state.h that are not in the tables of docs/glossary.md, or the other way."""
+    """States that are only in base/state.h or only in the tables of docs/glossary.md."""
     root = Path(root)
     taken = set(re.findall(r"(?m)^\tX\((\w+)\)", (root / "base/state.h").read_text()))
     first = [row.split(" | ")[0] for row in
@@ -311,7 +315,7 @@ def configuration_page(root):
 
 
 def unknown_pages(root):
-    """Comments that name a page which the checkout does not have."""
+    """Comments that name a page which does not exist in the checkout."""
     root = Path(root)
     for folder in CODE_DIRS:
         if not (root / folder).is_dir():
@@ -324,13 +328,13 @@ def unknown_pages(root):
 
 
 def options_of(*paths):
-    """Long options in the tables that getopt_long() reads."""
+    """Long options in the tables that are passed to getopt_long()."""
     return {name for path in paths for name in re.findall(
         r'\{"([a-z-]+)", *(?:no|required)_argument', path.read_text())}
 
 
 def option_pages(root):
-    """Options in pages that no program has, and options that a manual lacks."""
+    """Options in pages that no program has, and options missing in a manual."""
     root = Path(root)
     manuals = {"man/offhook.1": [*(root / "control/cli").glob("*.[ch]")],
                "man/offhook-agent.8": [root / "agent/options.c"],

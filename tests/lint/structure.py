@@ -1,4 +1,5 @@
-"""The structure of the C code: rooms whose arrows run one way, no large circles, few readers of a shared struct."""
+"""The structure of the C code: modules include each other in one direction, there are
+no large circles, and few files read a shared struct."""
 import collections
 import re
 from pathlib import Path
@@ -9,7 +10,7 @@ CIRCLE_MAX = 3
 READERS_MAX = 10
 # Parameters are passed whole: their fields are the interface.
 PLAIN = re.compile(r"(_params|_options|_settings|_info|_conf)$")
-# Headers whose structs may be shown to more files, and why.
+# Headers whose structs may be read by more files, and why.
 SHOWN = {
     "base/buf.h": "a text under construction: a value on its writer's stack, read by its fields",
     "media/analysis/summary.h": "the figures of a second and of a stream: a record that is passed whole",
@@ -19,7 +20,7 @@ SHOWN = {
 
 
 def sources(root):
-    """{path: text} of the C code."""
+    """{path: text} of the C code"""
     root = Path(root)
     return {str(path.relative_to(root)): path.read_text()
             for folder in lint.CODE_DIRS if (root / folder).is_dir()
@@ -31,19 +32,21 @@ def module(path):
 
 
 def plain_code(text):
-    """Without comments and texts."""
+    """The code without comments and string literals."""
     return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', " ", text, flags=re.S)
 
 
 def includes(files):
-    """{path: the headers of ours that it includes}"""
+    """{path: the project's headers that it includes}"""
     return {path: [h for h in re.findall(r'(?m)^\s*#\s*include\s+"([^"]+)"', text) if h in files]
             for path, text in files.items()}
 
 
 def arrows(files):
-    """{module: modules that it includes or calls}. A module is a .c with its .h; whoever calls a function depends on
-    the module that has it, whichever header declares it."""
+    """{module: modules that it includes or calls}
+
+    A module is a .c with its .h. A call depends on the module that defines the
+    function, whichever header declares it."""
     owners = collections.defaultdict(set)
     for path, text in files.items():
         if path.endswith(".c"):
@@ -62,7 +65,8 @@ def arrows(files):
 
 
 def circles(graph):
-    """Sets of nodes that reach each other, of two and more; the largest first (Tarjan, without recursion)."""
+    """Sets of two or more nodes that reach each other, the largest first (Tarjan,
+    without recursion)."""
     index, low, stack, on, found = {}, {}, [], set(), []
     for start in graph:
         if start in index:
@@ -105,7 +109,7 @@ def table_circles(root):
 
 
 def back_arrows(root):
-    """Includes against the table, and of another folder's internal headers."""
+    """Includes that the table does not allow, and of another folder's internal headers."""
     yield from sorted({*lint.include_arrows(root), *lint.internal_headers(root)})
 
 
@@ -117,13 +121,14 @@ def large_circles(root):
 
 
 def shown_structs(text):
-    """Structs whose fields a header shows, but for those that are values."""
+    """Structs whose fields a header shows, except those that are values."""
     return [name for name in re.findall(r"(?m)^struct (\w+)\s*\{", text) if not PLAIN.search(name)]
 
 
 def read_structs(root, shown=()):
     """Headers that show a struct's fields to more than READERS_MAX files.
-    @param shown  those that may"""
+
+    @param shown  headers that are allowed to"""
     files = sources(root)
     readers = collections.Counter(h for headers in includes(files).values() for h in set(headers))
     wide = {header for header, count in readers.items() if count > READERS_MAX and shown_structs(files[header])}

@@ -1,4 +1,4 @@
-"""tests/checks.py finds what is planted, in the rooms that changed and in no others."""
+"""tests/checks.py finds a planted error in the folders that changed, and in no others."""
 import json
 import shutil
 import subprocess
@@ -62,7 +62,7 @@ test('one-one', executable('test-one', 'tests/unit/one/test-one.c', include_dire
 
 
 class Tree:
-    """A repository with the rooms one and two, and our checks."""
+    """A repository with the folders one and two, and our checks."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -97,7 +97,7 @@ class Tree:
                        stdout=subprocess.DEVNULL)
 
     def check(self, *arguments):
-        """(exit status, last line, all of it)"""
+        """(exit status, last line, the whole output)"""
         done = subprocess.run(["/usr/bin/python3", "tests/checks.py", *arguments], text=True,
                               cwd=self.folder, check=False, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT)
@@ -165,10 +165,11 @@ def test_the_analyzer_finds_what_is_planted(tree):
                                           (LOST, "heap-use-after-free")],
                          ids=["checked", "unchecked", "freed"])
 def test_an_allocation_that_fails(tree, source, told):
-    """A test that fails is no finding, nor is a crash of its own; the program's is."""
+    """A failing test, or a crash of the test's own, is not a finding. A crash of the
+    program is."""
     (tree.folder / "one" / "one.c").write_text(source)
     tree.built("build-asan", "-Db_sanitize=address,undefined")
-    if source is LOST:  # fails without our help: that is told, too
+    if source is LOST:  # it fails without an injected failure: that is reported, too
         code, _, said = tree.check("--all", "allocations")
         assert code != 0 and "heap-use-after-free" in said
         return
@@ -181,7 +182,7 @@ def test_an_allocation_that_fails(tree, source, told):
 
 
 def test_the_options_of_clang_tidy_are_known():
-    """A check that is off by a wrong name would be on."""
+    """A check disabled under a misspelt name would stay enabled."""
     if not shutil.which("clang-tidy"):
         pytest.skip("there is no clang-tidy")
     known = subprocess.run(["clang-tidy", "--checks=*", "--list-checks"], check=True, text=True,

@@ -1,4 +1,4 @@
-"""Every check passes on the tree, and fails on a planted violation."""
+"""Every check passes on the tree and fails on a planted violation."""
 import os
 import shutil
 import sys
@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import lint  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
-# Put together here, so that this file does not mention them.
+# Assembled here, so that this file does not mention them.
 OUTSIDE = ("/" + "work/", "../" + "shared")
 
 
@@ -113,7 +113,8 @@ def exported():
     build = Path(os.environ.get("OFFHOOK_BUILD", ROOT / "build"))
     names = lint.exported_names(*(build / f"offhook{part}" for part in ("", "-agent", "-controller")))
     assert {"sip_alloc", "sqlite3_open_v2", "MHD_queue_response"} <= set(names)
-    # with those of the other release: a name that is free on this one may be taken there
+    # including the libraries of the other release: a name that is free in this release
+    # may be in use there
     return {**lint.listed_names(Path(__file__).parent / "libre-2.0.1.txt", "libre.so, 2.0.1"),
             **names}
 
@@ -136,7 +137,8 @@ def test_a_name_of_the_other_release_is_found(tree, exported):
     assert found.startswith("sip/bad.c: udp_open() is one of libre.so")
 
 
-# Another version breaks lines elsewhere. Debian 13 has no package of this one.
+# Another version of clang-format breaks lines differently. Debian 13 has no package of
+# this one.
 format_14 = pytest.mark.skipif(
     lint.clang_format_version() != 14,
     reason=f"clang-format is {lint.clang_format_version()}; the project's is 14")
@@ -212,7 +214,7 @@ def test_a_page_that_is_not_there_is_found(tree):
 
 @pytest.fixture
 def pages(tmp_path):
-    """The pages with tables of what the code takes, beside that code."""
+    """The pages with tables of what the code accepts, with that code."""
     for name in ("control/server/run/test_steps.c", "control/wire/client_actions.c",
                  "docs/reference/parameters.md", "docs/reference/script-actions.md",
                  "docs/reference/tap.md", "agent/options.c",

@@ -1,5 +1,5 @@
-"""tests/run.py counts what happened, repeats only what failed in a stall of the machine, and
-refuses skipped tests that are not listed."""
+"""tests/run.py counts the results, repeats only what failed during a stall of the
+machine, and refuses skipped tests that are not listed."""
 import re
 import shutil
 import subprocess
@@ -15,8 +15,9 @@ sys.path.insert(0, str(TESTS))
 from machine import Evidence, Machine  # noqa: E402  pylint: disable=wrong-import-position
 
 RUN = TESTS / "run.py"
-# Stops the runner and its watch for longer than what is taken for a stall. On a busy machine the watch wakes some time
-# after SIGCONT: the test that caused the stall ends later still, so that the stall is not seen in the next one.
+# Stops the runner and its watchdog for longer than the stall limit. On a busy machine
+# the watchdog wakes some time after SIGCONT. The test that caused the stall therefore
+# ends later still, so that the stall is not counted for the next test.
 STALL = """#!/bin/sh
 until test -s {here}/pid; do sleep 0.05; done
 kill -STOP $(cat {here}/pid)
@@ -52,7 +53,7 @@ class Project:
                        stdout=subprocess.DEVNULL)
 
     def run(self, *options):
-        """(exit status, last line, all it said)"""
+        """(exit status, last line, the whole output)"""
         with subprocess.Popen(["/usr/bin/python3", RUN, "--notes", self.notes,
                                "--skipped", self.listed, *options, self.build], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as runner:
@@ -112,7 +113,7 @@ def test_more_than_two_are_not_repeated(tmp_path):
 
 @pytest.mark.parametrize("before, repeated", [(1000, False), (0, True)])
 def test_the_stall_must_be_in_the_time_of_the_case(tmp_path, before, repeated):
-    """A pytest file takes minutes; a case of it failed in the stall or before."""
+    """A pytest file takes minutes: a case failed only if it ran during the stall."""
     (tmp_path / "fails").write_text(f"""
 test -e {tmp_path}/seen && exit
 touch {tmp_path}/seen
@@ -224,7 +225,7 @@ test('lasts', sh, args: ['-c', 'true'], suite: 'long')
 
 
 def test_a_case_tells_its_times(tmp_path):
-    """tests/conftest.py, read by pytest for every folder below it"""
+    """tests/conftest.py, which pytest reads for every folder below it"""
     shutil.copy(TESTS / "conftest.py", tmp_path)
     shutil.copy(TESTS / "pytest.ini", tmp_path)
     (tmp_path / "below").mkdir()
@@ -256,8 +257,8 @@ def test_ends_badly(broken):
 
 
 def test_the_reason_is_shown(tmp_path):
-    """Of pytest's account the begin, where the assertion stands, however long the logs behind it
-    are; of other programs the end."""
+    """Of pytest's output the beginning is shown, where the assertion is, however long
+    the logs after it are; of other programs the end."""
     (tmp_path / "said").write_text(
         "begin of all\n=== FAILURES ===\nthe reason\n" + "a log\n" * 1000 + "=== summary\n")
     project = Project(tmp_path, HEAD + """
@@ -271,7 +272,8 @@ test('other', sh, args: ['-c', 'yes no reason | head -1000; echo the end; false'
 
 
 def ci(folder, plain, threads="echo 4 passed, 0 failed", argument=None):
-    """.ci/run with parts that only say what they would: (exit status, lines, what was called)"""
+    """Run .ci/run with stubs that only print their results: (exit status, lines, what
+    was called)."""
     (folder / ".ci").mkdir()
     (folder / "tests").mkdir()
     shutil.copy(TESTS.parent / ".ci" / "run", folder / ".ci")

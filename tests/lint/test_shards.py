@@ -1,4 +1,4 @@
-"""tests/shards.py runs every test once, side by side, and adds up what happened."""
+"""tests/shards.py runs every test once, in parallel, and adds up the results."""
 import os
 import subprocess
 import sys

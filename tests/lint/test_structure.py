@@ -1,4 +1,4 @@
-"""The structure holds; each check fails on a planted violation."""
+"""The structure holds, and each check fails on a planted violation."""
 import shutil
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ ROWS = sorted(lint.arrow_table(ROOT))
 
 @pytest.fixture
 def tree(tmp_path):
-    """The table, every folder of it, no code."""
+    """The table and every folder of it, without code."""
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
     for row in ROWS:
         (tmp_path / row).mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ def test_an_internal_header_of_another_room_is_found(tree):
 
 
 def plant_circle(tree, count):
-    """Modules that call each other around, through one header."""
+    """Modules that call each other in a circle, through one header."""
     (tree / "base" / "all.h").write_text("".join(f"int f{n}x(void);\n" for n in range(count)))
     for n in range(count):
         (tree / "base" / f"m{n}.c").write_text(

@@ -1,4 +1,4 @@
-"""The systemd units, as systemd itself reads them."""
+"""The systemd units as systemd itself reads them."""
 import json
 import os
 import re
@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("OFFHOOK_BUILD", ROOT / "build"))
 UNITS = sorted(p.name for p in (ROOT / "systemd").glob("*.service"))
-# Of systemd-analyze security, in tenths: 1.5 of 10.
+# Exposure level of systemd-analyze security, in tenths: 1.5 of 10.
 EXPOSURE_MAX = 15
 
 pytestmark = pytest.mark.skipif(not shutil.which("systemd-analyze"),
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not shutil.which("systemd-analyze"),
 
 
 def complaints(path):
-    """verify ends with 0 in spite of warnings: what it says counts."""
+    """systemd-analyze verify exits with 0 in spite of warnings, so its output counts."""
     done = subprocess.run(["systemd-analyze", "verify", "--man=no", path], timeout=60, check=False,
                           capture_output=True, text=True)
     return [line for line in (done.stderr + done.stdout).splitlines() if path.name in line] or \
@@ -27,7 +27,7 @@ def complaints(path):
 
 
 def installed(name, folder):
-    """The unit, with the program where it was built."""
+    """The unit, with the path of the built program."""
     text = (ROOT / "systemd" / name).read_text()
     text, count = re.subn(r"(?m)^ExecStart=/usr/bin/", f"ExecStart={BUILD.resolve()}/", text)
     assert count == 1
@@ -64,7 +64,7 @@ def test_what_it_may_do_is_little(name):
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
-    """What `meson install` makes of a machine that has settings of its own."""
+    """The result of `meson install` on a machine with its own settings."""
     options = json.loads((BUILD / "meson-info/intro-buildoptions.json").read_text())
     prefix = next(o["value"] for o in options if o["name"] == "prefix")
     if prefix != "/usr":
