@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t part = 0; part < len; part++) {
 		size_t other = 0;
 		uint8_t *copy =
-			malloc(part ? part : 1); /* ASan sees its end */
+			malloc(part ? part : 1); /* ASan sees overruns */
 
 		if (!copy)
 			return 0;
