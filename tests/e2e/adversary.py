@@ -45,7 +45,7 @@ def uri(value):
 
 
 class Peer:
-    """Bound to a free port of 127.0.0.1; a script runs in a thread of its own."""
+    """A peer on a free port of 127.0.0.1; its script runs in a thread of its own."""
 
     def __init__(self, script=None, to=None):
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -119,11 +119,12 @@ class Peer:
             if data[1] & 0x7f in (0, 8):
                 self._rtp.sendto(data[:8] + b"echo" + data[12:], source)
 
-    # ---- called ----
+    # ---- the peer is called ----
 
     def reply(self, request, code, phrase="x", headers=(), body="", contact=True, to_tag=None,
               kind="application/sdp", start=None, length=None, **replaced):
-        """headers: lines; replaced: values instead of those copied (Call_ID="x")."""
+        """headers: header lines; replaced: values instead of the copied ones
+        (Call_ID="x")."""
         to = request.get("To")
         mine = self.tag if to_tag is None else to_tag
         if code > 100 and mine and not tag(to):
@@ -142,7 +143,7 @@ class Peer:
         self.send("\r\n".join(lines + [f"Content-Length: {length}", "", body]))
 
     def remember(self, invite):
-        """The dialog of this INVITE, for later requests."""
+        """Store the dialog of this INVITE for later requests."""
         self.remote, self.target = invite.get("From"), uri(invite.get("Contact"))
         self.call_id = invite.get("Call-ID")
         self.mine = invite.get("To") + f";tag={self.tag}"
@@ -155,7 +156,7 @@ class Peer:
         self.expect("ACK")
         return invite
 
-    # ---- calling ----
+    # ---- the peer calls ----
 
     def request(self, method, headers=(), body="", cseq=None, branch=None, target=None,
                 to=None, mine=None, call_id=None, kind="application/sdp", length=None):

@@ -1,4 +1,4 @@
-"""A real agent of its own, enrolled in a pool by its join token."""
+"""A real agent, enrolled in a pool by its join token."""
 import os
 import subprocess
 import time
@@ -9,7 +9,7 @@ from controller import build_dir
 
 
 def children(parent):
-    """(pid, words of its command line) of each child of a process (none without /proc)."""
+    """(pid, command line as a list) of each child of a process (none without /proc)."""
     found = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
@@ -57,13 +57,15 @@ class Agent:
         return self
 
     def engines(self):
-        """Pids of its engine processes that have a job (none without /proc). One that waits for a
-        job has no media threads yet."""
+        """Pids of its engine processes that have a job (none without /proc).
+
+        An engine that waits for a job has no media threads yet."""
         return [pid for pid, words in children(self.process.pid)
                 if any(w.startswith(b"--engine") for w in words) and threads(pid) > 1]
 
     def kill(self):
-        """End it with SIGKILL, as a power cut does; its engines notice by themselves."""
+        """End it with SIGKILL, as a power failure does. Its engines notice that by
+        themselves."""
         self.process.kill()
         self.process.wait()
 

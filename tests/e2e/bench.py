@@ -1,4 +1,4 @@
-"""A controller, an agent and a proxy, with the resources of a single call."""
+"""A controller, an agent and a proxy, with the resources for a single call."""
 import re
 import time
 from contextlib import ExitStack
@@ -8,8 +8,9 @@ from agent import Agent
 from controller import Controller
 from peers import SUBSCRIBERS, Kamailio
 
-# Short times, but long enough that a busy machine loses no lease. FAULTS: shorter, for tests in which
-# an agent disappears (noticed after lease_s) or none takes a run (after claim_timeout_s).
+# Short intervals, but long enough that a busy machine loses no lease. FAULTS: shorter
+# ones, for tests in which an agent disappears (noticed after lease_s) or no agent takes
+# a run (after claim_timeout_s).
 QUICK = {"interval_s": 1, "poll_s": 5, "renew_s": 2, "lease_s": 30,
          "claim_timeout_s": 30, "max_duration_s": 150}
 FAULTS = {"lease_s": 6, "claim_timeout_s": 5}
@@ -17,7 +18,7 @@ CALLEE, CALLER = "1002", "1001"
 
 
 class Logged(Controller):
-    """A controller whose log outlives its directory."""
+    """A controller whose log is kept when its directory is removed."""
 
     last_log = ""
 
@@ -51,7 +52,7 @@ class Bench:
             pool = self.api("POST", "/agent-pools", {"name": "pool"})["agent_pool"]
             self.pool_id, token = pool["id"], pool["join_token"]
             url = self.controller.url
-            if url.startswith("http:"):  # the agents' exchanges are checked
+            if url.startswith("http:"):  # so that the agents' exchanges are checked
                 url = self.controller.witness().url
             for number in range(self._agent_count):
                 self.agents.append(Agent(self.folder, url, token,
@@ -74,12 +75,13 @@ class Bench:
         if not kind and self.controller.process:
             self._note_messages()
         self._stack.__exit__(kind, value, traceback)
-        # Also engines, whose output is in the agent's log.
+        # Includes engines, whose output is in the agent's log.
         for log in [self.controller.last_log] + [a.log() for a in self.agents]:
             assert not re.search(r"Sanitizer|runtime error:", log), log[-6000:]
 
     def _note_messages(self):
-        """Note the SIP messages of the engines; they are checked when the file ends."""
+        """Note the SIP messages of the engines; they are checked at the end of the test
+        file."""
         for run in self.api("GET", "/runs?count=1000")["runs"]:
             answer = self.controller.session.get(
                 f"{self.controller.url}/run/details/{run['session_id']}/sip.txt",
@@ -167,7 +169,7 @@ class Bench:
         return answer.json()
 
     def wait_for_media(self, session, points=3, timeout=40):
-        """Wait until so many data points of received RTP are stored."""
+        """Wait until this many data points of received RTP are stored."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
             got = self.points(session, "rtp_pkt_per_sec", "caller", "in")
@@ -187,7 +189,7 @@ def state_condition(role, *states):
 
 
 def stream(report, role, direction):
-    """The one stream of a role's one call in a direction."""
+    """The only stream of a role's only call in a direction."""
     calls = [c for c in report["calls"] if c["role"] == role]
     assert len(calls) == 1, calls
     found = [s for s in calls[0]["streams"] if s["dir"] == direction]

@@ -1,4 +1,4 @@
-"""A headless Chromium of its own profile."""
+"""A headless Chromium with its own profile."""
 import contextlib
 import tempfile
 
@@ -26,7 +26,8 @@ def chromium():
 
 
 def complaints(browser):
-    """Errors of the page in the browser's log. chrome:// is the browser's own first page, which is
-    left out."""
+    """Errors of the page in the browser's log.
+
+    chrome:// is the browser's own first page, which is ignored."""
     return [entry for entry in browser.get_log("browser")
             if "favicon" not in entry["message"] and not entry["message"].startswith("chrome://")]

@@ -10,7 +10,7 @@ from pathlib import Path
 import logs
 
 
-# Only the first fragment of a datagram has ports; tshark puts them together again.
+# Only the first fragment of a datagram has ports; tshark reassembles them.
 FRAGMENTS = "ip[6:2] & 0x1fff != 0 or ip6 proto 44"
 
 
@@ -42,7 +42,7 @@ class Stream:
         return range(min(extended), max(extended) + 1)
 
     def mean_jitter_ms(self, clock_hz=8000):
-        """RFC 3550 A.8 after every packet, averaged; microsecond stamps."""
+        """RFC 3550 A.8 after every packet, averaged, from timestamps in microseconds."""
         jitter, total, last = 0.0, 0.0, None
         for epoch, _, ts in self.packets:
             transit = epoch * clock_hz - ts
@@ -55,7 +55,7 @@ class Stream:
 
 
 def extend(sequence):
-    """Extend 16-bit sequence numbers over their wrap-arounds."""
+    """Extend 16-bit sequence numbers over their wraparounds."""
     out = [sequence[0]]
     for number in sequence[1:]:
         step = (number - out[-1] + 32768) % 65536 - 32768
@@ -65,7 +65,7 @@ def extend(sequence):
 
 class Capture:
     """Captures UDP and TCP of a range of ports from `with` to its end, on lo or on an
-    interface of a network namespace; or what an expression of libpcap matches."""
+    interface of a network namespace; or what a libpcap expression selects."""
 
     def __init__(self, folder, ports, namespace=None, interface="lo", expression=None):
         self._expression = expression or f"portrange {ports[0]}-{ports[1]} or {FRAGMENTS}"
@@ -74,7 +74,7 @@ class Capture:
         self.file = Path(folder) / "capture.pcap"
         self.ports = ports
         self._log = Path(folder) / "tshark.log"
-        self._streams = None   # read once
+        self._streams = None   # parsed once
 
     def __enter__(self):
         with logs.opened(self._log) as log:
@@ -83,7 +83,7 @@ class Capture:
                  "-B", "16", "-f", self._expression, "-w", str(self.file)],
                 stdout=log, stderr=log)
         deadline = time.monotonic() + 15
-        # dumpcap prints its file's name when the filter is active.
+        # dumpcap prints its file's name once the capture filter is active.
         while b"File:" not in self._log.read_bytes():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self._process.kill()
@@ -108,7 +108,7 @@ class Capture:
         return tshark(self.file, *decode, *arguments)
 
     def sip_fields(self, display, fields, ports):
-        """Rows of the SIP packets of these ports that a display filter lets through."""
+        """Rows of the SIP packets of these ports that a display filter selects."""
         decode = [a for port in ports for kind in ("udp", "tcp")
                   for a in ("-d", f"{kind}.port=={port},sip")]
         names = [a for name in fields for a in ("-e", name)]
@@ -163,9 +163,9 @@ class Capture:
             if not found:
                 continue
             at = next(i for i, c in enumerate(cells) if c.startswith("0x"))
-            # ... src-addr sport dst-addr dport SSRC payload packets lost (x%)
-            # min-delta mean-delta max-delta min-jitter mean-jitter max-jitter
-            # payload names may hold spaces: count from the "(x%)" cell.
+            # ... src-addr sport dst-addr dport SSRC payload packets lost (x%) min-delta
+            # mean-delta max-delta min-jitter mean-jitter max-jitter. Payload names may
+            # contain spaces: count from the "(x%)" cell.
             mark = next(i for i, c in enumerate(cells) if c.endswith("%)"))
             if cells[mark - 1].startswith("("):
                 mark -= 1

@@ -11,7 +11,8 @@ class Authority:
         openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
                 "-nodes", "-days", "2", "-subj", f"/CN=test {name}", "-out", self.file,
                 "-keyout", self.key,
-                # required of an authority by RFC 5280 4.2.1.3; Python 3.13 refuses one without
+                # RFC 5280 4.2.1.3 requires it in a CA certificate; Python 3.13 refuses
+                # one without
                 "-addext", "keyUsage = critical, keyCertSign, cRLSign")
 
     def issue(self, name, subject="IP:127.0.0.1", expired=False):
@@ -30,8 +31,10 @@ class Authority:
         return cert, key
 
     def expire(self, request, extensions, cert):
-        """Sign it again for a year in the past. OpenSSL 3.5 refuses a negative number of days, and
-        OpenSSL 3.0 accepts dates only in "openssl ca"."""
+        """Sign it again, valid for a year in the past.
+
+        OpenSSL 3.5 refuses a negative number of days, and OpenSSL 3.0 accepts dates
+        only in "openssl ca"."""
         settings = self.folder / "past.conf"
         settings.write_text(
             f"[ca]\ndefault_ca = past\n[past]\ndatabase = {settings}.db\n"

@@ -18,7 +18,8 @@ contract.install()
 
 MESSAGE_CHARS = 8000
 short = rewrite.saferepr
-# Show the message of an assertion whole: pytest cuts one that is no text to 240 characters.
+# Show the whole message of an assertion: pytest cuts one that is not a string to 240
+# characters.
 rewrite.saferepr = lambda value, maxsize=None: \
     short(value, maxsize) if maxsize else repr(value)[:MESSAGE_CHARS]
 
@@ -29,7 +30,7 @@ def pytest_runtest_setup():
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport():
-    """Show the logs of the programs below a test that fails."""
+    """Show the logs of the programs below a failed test."""
     outcome = yield
     report = outcome.get_result()
     if report.failed:
@@ -38,7 +39,7 @@ def pytest_runtest_makereport():
 
 @pytest.fixture(autouse=True)
 def answers_as_documented():
-    """Also check the answers that threads of a test received."""
+    """Also check the responses that a test's threads received."""
     broken = contract.CONTRACT.broken if contract.CONTRACT else []
     before = len(broken)
     yield

@@ -1,11 +1,11 @@
 """The API against its description: every exchange with /api/v2 is checked.
 
-install() makes every request that goes through requests be checked against
-docs/reference/openapi.yaml where it happens: the status is documented, the headers are
-those that are documented, the body has the documented shape, and what the
-controller accepted is documented as a request: query, body and its type.
-Anything else is an AssertionError in the test that sent it. Other clients are
-looked at by witness.py, or by the test that starts them.
+install() hooks the requests library. Every exchange is checked against
+docs/reference/openapi.yaml where it happens: the status and the headers are documented,
+the body has the documented shape, and a request that the controller accepted is
+documented, too: its query, its body and its content type. Anything else is an
+AssertionError in the test that sent it. Other clients are checked by witness.py, or by
+the test that starts them.
 """
 import copy
 import email
@@ -19,7 +19,7 @@ import jsonschema
 import requests
 import yaml
 
-# OFFHOOK_OPENAPI: another document, for the test of this check itself
+# OFFHOOK_OPENAPI: another document, for the test of this check
 DOCUMENT = Path(os.environ.get(
     "OFFHOOK_OPENAPI", Path(__file__).resolve().parents[2] / "docs" / "reference" / "openapi.yaml"))
 PREFIX = "/api/v2"
@@ -32,8 +32,8 @@ TRANSPORT_HEADERS = {"date", "connection", "keep-alive", "content-length", "cont
 
 
 class StrictLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-    """Refuses a mapping that has a key twice (YAML 1.2.2 section 3.2.1.3), of which PyYAML would
-    take the last one."""
+    """Refuses a mapping with a duplicate key (YAML 1.2.2 section 3.2.1.3), of which
+    PyYAML would take the last one."""
 
 
 def construct_mapping(loader, node):
@@ -48,7 +48,7 @@ def construct_mapping(loader, node):
 StrictLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, construct_mapping)
 
 
-# The X-Request-Id of every answer that was checked.
+# The X-Request-Id of every response that was checked.
 CHECKED = set()
 
 
@@ -60,7 +60,7 @@ class Operation:
         self.codes = sorted(int(code) for code in spec["responses"])
 
     def fixed(self, parts):
-        """How many parts of the path are literal; -1: the path does not match."""
+        """Number of literal parts of the path; -1: the path does not match."""
         if len(parts) != len(self.parts):
             return -1
         same = [own == given for own, given in zip(self.parts, parts)]
@@ -84,10 +84,10 @@ class Contract:
                       for path, item in self.document.items()
                       for m in METHODS if m in item]
         self.operations = [o for o, root in everything if not root]
-        # not below PREFIX but below the root, as the pages are
+        # not below PREFIX but below the root, like the pages
         self.root_operations = {(o.method, o.path): o for o, root in everything if root}
-        self.seen = {}          # (operationId, status) -> times
-        self.broken = []        # messages, for exchanges in threads
+        self.seen = {}          # (operationId, status) -> count
+        self.broken = []        # messages, for exchanges in other threads
         self._validators = {}
 
     def _inline(self, node, above):
@@ -136,7 +136,7 @@ class Contract:
 
     def check(self, method, url, status, headers, content, request_body=None,
               request_type=""):
-        """@return None, or a sentence that tells what is not documented"""
+        """@return None, or a sentence that names what is not documented"""
         path = urlsplit(url).path
         operation, methods = self.root_operations.get((method, path)), {method}
         if operation is None:
@@ -279,7 +279,9 @@ def from_text(documents, schema, text):
 
 
 def form_object(documents, schema, fields):
-    """The object of a form. An empty text, where it is no valid value, means that the field is absent."""
+    """The object of a form.
+
+    An empty text that is not a valid value means that the field is absent."""
     value = {}
     for name, text in fields:
         own = schema.get("properties", {}).get(name)
@@ -293,7 +295,7 @@ def form_object(documents, schema, fields):
 
 
 def multipart_fields(schema, request_type, body):
-    """(name, text) of each part. A file's part may have any name."""
+    """(name, text) of each part. A file part may have any name."""
     message = email.message_from_bytes(
         b"Content-Type: " + request_type.encode() + b"\r\n\r\n" + body)
     for part in message.get_payload():
@@ -323,7 +325,7 @@ def contract():
 
 
 def check_response(response):
-    """Check an answer of requests; raises AssertionError."""
+    """Check a response of requests; raises AssertionError."""
     request = response.request
     parts = urlsplit(request.url)
     if not contract().covers(request.method, parts.path):

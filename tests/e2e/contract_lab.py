@@ -1,4 +1,4 @@
-"""Controllers with a record of every kind, for test_contract.py."""
+"""Controllers with a record of each kind, for test_contract.py."""
 import concurrent.futures
 import contextlib
 import itertools
@@ -15,7 +15,7 @@ T0 = 1_700_000_000
 QUICK = {"poll_s": 1, "renew_s": 20, "lease_s": 60, "claim_timeout_s": 300, "body_limit": "512K", "upload_limit": "512K"}
 UPLOAD_BYTES = 512 << 10
 
-# The members that a record of each kind needs beside its name.
+# The members that a record of each kind needs besides its name.
 NEEDS = {
     "projects": {},
     "targets": {"hosts": [{"host": "127.0.0.1"}]},
@@ -46,7 +46,7 @@ def member(base):
 
 
 def seed(c):
-    """The records of number 1 that the examples refer to. @return token of pool 2"""
+    """Create the records number 1 that the examples refer to. @return token of pool 2"""
     for base in ("projects", "targets", "credential-pools", "agent-pools", "callback-templates"):
         made = c.api("POST", f"/{base}", {"name": "standing", **NEEDS[base]})
         assert made[member(base)]["id"] == 1
@@ -131,15 +131,16 @@ class Lab:
                 "name": "single-call"}
 
     def own_names(self, body):
-        """The body with names that no record has, for operations that find a record by name."""
+        """The body with unused names, for operations that find a record by name."""
         if "test.name" in body.get("json", {}):
             body["json"] = {**body["json"], "test.name": "nobody"}
         return body
 
     @contextlib.contextmanager
     def place(self, o, body):
-        """Path parameters and body with which the operation succeeds. What it made is removed
-        afterwards."""
+        """Path parameters and body with which the operation succeeds.
+
+        What it created is removed afterwards."""
         parts = o.path.split("/")
         base, last = parts[1], parts[-1]
         if o.method == "GET":
@@ -201,7 +202,8 @@ class Lab:
         return self.wait_for(job["session_id"])
 
     def _callback_to_the_end(self):
-        """Callback 1: it was refused, as this controller allows no address."""
+        """Wait for the end of callback 1: it was refused, as this controller allows no
+        address."""
         self.started(2, callback_url="http://localhost/")
         job = self.agent.jobs(1)["caller"]
         assert self.agent.start(job).ok
@@ -223,7 +225,8 @@ class Lab:
         self.wait_for(run)
 
     def until_overlap(self, method, path, key, body):
-        """Repeat until one of several requests with one Idempotency-Key overlaps the first."""
+        """Repeat until one of several requests with the same Idempotency-Key arrives
+        while the first is in progress."""
         def one(name):
             return requests.request(method, f"{self.c.url}/api/v2{path}", json=body, auth=key,
                                     timeout=60, headers={"Idempotency-Key": name}).status_code
@@ -234,7 +237,7 @@ class Lab:
 
     @contextlib.contextmanager
     def other_key_file(self):
-        """A controller whose key file was replaced: its passwords are lost."""
+        """A controller whose key file was replaced: its passwords cannot be decrypted."""
         c = Controller()
         try:
             c.start()
@@ -251,7 +254,7 @@ class Lab:
 
 
 def with_id(body, number):
-    """The body with the record's number, where it names one."""
+    """The body with the record's number, if it names a record."""
     body = {k: (v.copy() if isinstance(v, (dict, list)) else v) for k, v in body.items()}
     if "id" in body.get("json", {}):
         body["json"]["id"] = number
@@ -270,7 +273,7 @@ def example_name(body):
 
 @contextlib.contextmanager
 def without_database():
-    """A controller whose tables were dropped: it cannot even look up a key."""
+    """A controller whose tables were dropped: it cannot even look up an API key."""
     c = Controller(**QUICK)
     try:
         c.start()
@@ -293,6 +296,6 @@ def without_database():
 
 @contextlib.contextmanager
 def without_rate():
-    """A controller that accepts one request a second per key."""
+    """A controller that accepts one request per second and key."""
     with Controller(**{**QUICK, "rate_limit": 1, "rate_burst": 1}) as c:
         yield c

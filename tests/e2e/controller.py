@@ -1,4 +1,4 @@
-"""A real controller of its own: free port, temporary state directory."""
+"""A real controller on a free port with a temporary state directory."""
 import json
 import os
 import re
@@ -17,7 +17,7 @@ from witness import Witness
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# A line of the debug log about an answer.
+# A line of the debug log about a response.
 ANSWERED = re.compile(r" ([A-Z]+) (/\S*): (\d+) in [\d.]+ ms request=(\S+)$", re.M)
 
 
@@ -39,7 +39,7 @@ class Controller:
     def __init__(self, **conf):
         self._dir = tempfile.TemporaryDirectory(prefix="offhook-")
         self.state_dir = Path(self._dir.name)
-        # the tests of the limit set it
+        # tests of the limit set it themselves
         self.conf = {"port": 0, "log_level": "debug", "rate_limit": 0, **conf}
         self.conf["state_dir"] = self.state_dir
         self.conf_file = self.state_dir / "controller.conf"
@@ -85,7 +85,7 @@ class Controller:
                               self.log_file.read_text()[offset:])
             if found:
                 self.url = found.group(1)
-                # keep the port after a restart, as agents know it
+                # keep the port after a restart, as the agents know it
                 self.conf["port"] = int(self.url.rsplit(":", 1)[1])
                 http_watch.watch(self.conf["port"])
                 return self
@@ -108,7 +108,8 @@ class Controller:
         self.process = None
 
     def witness(self):
-        """A relay that checks the exchanges of other clients than tests; they use its url."""
+        """A relay that checks the exchanges of clients other than the tests; they use
+        its URL."""
         if not self._witness:
             self._witness = Witness(self.url).__enter__()
         return self._witness
@@ -141,8 +142,11 @@ class Controller:
         return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
 
     def unseen(self):
-        """Answers that were not compared with docs/reference/openapi.yaml (contract.py), without those
-        that their client did not wait for and those of other clients over TLS."""
+        """Responses that were not compared with docs/reference/openapi.yaml
+        (contract.py).
+
+        Without those whose client did not wait for them, and those of other clients
+        over TLS."""
         if self.url.startswith("https"):
             return []
         left = list(self._witness.given_up if self._witness else [])
@@ -157,7 +161,7 @@ class Controller:
         return found
 
     def request(self, method, path, body=None, key="admin", **kwargs):
-        """Any request; body is sent as JSON. Paths are below /api/v2."""
+        """Send any request; body is sent as JSON. Paths are below /api/v2."""
         kwargs.setdefault("timeout", 60)
         if body is not None:
             kwargs["json"] = body

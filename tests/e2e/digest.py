@@ -1,4 +1,4 @@
-"""Digest authentication, RFC 7616 section 3.4 and RFC 8760, written a second time."""
+"""Digest authentication, RFC 7616 section 3.4 and RFC 8760, a second implementation."""
 import hashlib
 import re
 

@@ -1,4 +1,4 @@
-"""A name server for tests: answers from a table, over UDP."""
+"""A DNS server for tests: it answers from a table, over UDP."""
 import select
 import socket
 import struct

@@ -1,6 +1,8 @@
-"""An engine process driven directly, as the supervisor does it: one role of a
-run, without controller. Everything it reports is kept, and at its end every
-message it sent is held to the grammar."""
+"""An engine process driven directly, as the supervisor does it: one role of a run,
+without a controller.
+
+Everything it reports is kept. At its end every message that it sent is checked against
+the SIP grammar."""
 import base64
 import json
 import re
@@ -96,7 +98,7 @@ class Engine:
         self._send({"type": "go", "step": step, "in_ms": 0})
 
     def step(self, step):
-        """Run it to its end."""
+        """Run a step to its end."""
         self.go(step)
         self.until(lambda: self.ready >= step or self.finish, f"step {step} is ready")
 
@@ -149,14 +151,14 @@ class Engine:
         return out
 
     def ours(self):
-        """The messages it sent, without those that repeat a peer's malformed fields"""
+        """The messages it sent, except those that repeat malformed fields of a peer."""
         sent = [message_bytes(m) for m in self.messages if m["dir"] == "sent"]
         return [data for data in sent
                 if not (self._copies and (data.startswith(b"SIP/2.0") or
                                           re.search(rb"\r\nTo:[^\r]*;\s*tag=", data)))]
 
     def grammar_errors(self):
-        """(what, message) of every message sent that breaks RFC 3261's grammar"""
+        """(what, message) of every sent message that violates RFC 3261's grammar."""
         return [(found, data) for data in self.ours()
                 for found in sip_grammar.errors(data, self._extra)]
 

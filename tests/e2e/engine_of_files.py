@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""An engine that makes artifacts and no calls (docs/internals/wire.md, "Supervisor and engine")."""
+"""An engine that creates artifacts and makes no calls (docs/internals/wire.md,
+"Supervisor and engine")."""
 import json
 import os
 import socket

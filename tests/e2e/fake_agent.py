@@ -1,4 +1,4 @@
-"""An agent that speaks the protocol of docs/internals/wire.md and makes no call."""
+"""An agent that implements the protocol of docs/internals/wire.md but makes no calls."""
 import threading
 import time
 
@@ -52,7 +52,7 @@ class FakeAgent:
         return body["jobs"]
 
     def jobs(self, count, timeout=20):
-        """Poll until so many jobs are offered."""
+        """Poll until this many jobs are offered."""
         found = []
         until = time.monotonic() + timeout
         while len(found) < count and time.monotonic() < until:

@@ -1,4 +1,4 @@
-"""Hypothesis strategies made of the schemas of docs/reference/openapi.yaml."""
+"""Hypothesis strategies derived from the schemas of docs/reference/openapi.yaml."""
 import json
 
 from hypothesis import strategies as st
@@ -19,9 +19,10 @@ junk = st.recursive(
 
 
 def often(good, bad=junk):
-    """Mostly valid values, so that the rest of an object is read as well.
+    """Mostly valid values, so that the rest of an object is parsed as well.
 
-    No one_of() that names it several times: nested, its text is exponential."""
+    It is not a one_of() that lists the valid strategy several times: nested, its
+    description would grow exponentially."""
     return st.integers(0, 7).flatmap(lambda n: good if n else bad)
 
 

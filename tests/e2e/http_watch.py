@@ -1,8 +1,8 @@
-"""TCP connections to a controller, and the HTTP exchanges in their bytes: each one is held
-to docs/reference/openapi.yaml, whatever client sent it (contract.py tells how).
+"""TCP connections to a controller, and the HTTP exchanges in their bytes.
 
-watch(port) makes every socket.create_connection() to it, thereby http.client's too, a
-WatchedSocket; exchanges_of() reads the same out of a capture.
+Each exchange is checked against docs/reference/openapi.yaml (contract.py), whatever
+client sent it. watch(port) makes every socket.create_connection() to the port, and so
+http.client's too, a WatchedSocket; exchanges_of() reads the same out of a capture.
 """
 import json
 import re
@@ -15,12 +15,12 @@ import contract
 
 REQUEST_LINE = re.compile(rb"([!-~]+) ([!-~]+) HTTP/1\.([01])")
 STATUS_LINE = re.compile(rb"HTTP/1\.[01] (\d{3})( .*)?")
-# The HTTP library's own, before it has looked for an address.
+# Responses of the HTTP library itself, before it has routed the request.
 UNROUTED = {414, 431, 505}
-# Longer bodies are not compared with their schema: agents of a load test upload megabytes, and
-# the comparison would take processor time from the calls that are measured.
+# Longer bodies are not compared with their schema: agents of a load test upload
+# megabytes, and the comparison would take processor time from the measured calls.
 REQUEST_BYTES = 1 << 16
-# The answer to a request that could not be read.
+# The response to a request that could not be parsed.
 TO_NO_REQUEST = contract.TRANSPORT_HEADERS | {"x-request-id"}
 
 
@@ -37,7 +37,7 @@ def head_of(data):
 def chunked(data):
     """(body, rest) of a chunked body; None: incomplete or invalid"""
     body = b""
-    while True:  # a copy of the rest each: these bodies are small
+    while True:  # copies the rest each time: these bodies are small
         line, end, data = data.partition(b"\r\n")
         size = line.split(b";")[0].strip()
         if not end or not re.fullmatch(rb"[0-9A-Fa-f]{1,15}", size):
@@ -60,16 +60,18 @@ def body_of(headers, rest):
 
 
 class Conversation:
-    """The bytes of one connection as they come; what is wrong with an answer that is
-    complete is told by received() and ended(), as a sentence or None. Thread: any.
+    """The bytes of one connection as they arrive.
 
-    seen: a list that (method, path, status) of each exchange is added to.
+    received() and ended() return what is wrong with a complete response, as a sentence
+    or None. Thread: any.
+
+    seen: a list to which (method, path, status) of each exchange is added.
     """
 
     def __init__(self, seen=None):
         self._out, self._in = bytearray(), bytearray()
-        self._need = 0          # bytes of an answer before there is something to look at
-        self._over = False      # what comes is no answer to look at any more
+        self._need = 0          # bytes of a response needed before it can be checked
+        self._over = False      # what follows is not a response to check
         self._lock = threading.Lock()
         self.seen = [] if seen is None else seen
 
@@ -87,12 +89,12 @@ class Conversation:
             return self._look(False) if len(self._in) >= self._need else None
 
     def ended(self):
-        """The peer has closed it. @return likewise"""
+        """The peer has closed the connection. @return as received()"""
         with self._lock:
             return self._look(True)
 
     def unanswered(self):
-        """"METHOD target" of a request that got no answer, or None."""
+        """"METHOD target" of a request that got no response, or None."""
         with self._lock:
             request = self._request() if not self._over else None
             return request and f"{request[0]} {request[1]}"
@@ -122,7 +124,7 @@ class Conversation:
                 return "an answer was cut off" if closed else None
             self._in, self._need = whole[1], 0
             self._next_request(request)
-            # RFC 9112 section 9.6: nothing that follows is an answer
+            # RFC 9112 section 9.6: nothing that follows is a response
             self._over = headers.get("connection", "").lower() == "close"
             wrong = self._check(request, status, headers, whole[0])
             if wrong:
@@ -138,7 +140,8 @@ class Conversation:
         return (rest, b"") if closed else None
 
     def _request(self):
-        """(method, target, headers, body or None) of the request that is answered; None: not a request"""
+        """(method, target, headers, body or None) of the request that the response
+        belongs to; None: not a request"""
         found = head_of(self._out.lstrip(b"\r\n"))
         line = found and REQUEST_LINE.fullmatch(found[0])
         length = found and found[1].get("content-length", "0")
@@ -150,7 +153,7 @@ class Conversation:
     def _next_request(self, request):
         found = request and head_of(self._out.lstrip(b"\r\n"))
         whole = found and body_of(found[1], found[2])
-        # answered before its end: no other request can follow
+        # the response came before the request's end: no other request can follow
         self._out = whole[1] if whole else b""
 
     def _check(self, request, status, headers, content):
@@ -180,12 +183,12 @@ class Conversation:
         extra = set(headers) - TO_NO_REQUEST
         if extra:
             return f"headers that are not documented: {sorted(extra)}"
-        # library.c: the HTTP library's answer to a wrong Content-Length
+        # library.c: the HTTP library's response to an invalid Content-Length
         return document.validate(document.problem, json.loads(content)) if content else None
 
 
 class WatchedSocket(socket.socket):
-    """A connection to a controller whose exchanges are checked as they come."""
+    """A connection to a controller whose exchanges are checked as they arrive."""
 
     def __init__(self, plain):
         timeout = plain.gettimeout()
@@ -268,7 +271,7 @@ class CapturedConnection:
         self._next, self._early = {}, {}
 
     def segment(self, sends, number, flags, data):
-        """@return a sentence on what is wrong, or None"""
+        """@return a sentence that names what is wrong, or None"""
         if flags & SYN:
             self._next[sends] = (number + 1) % 2**32
             return None
@@ -297,14 +300,14 @@ class CapturedConnection:
 
 
 def exchanges_of(file, port):
-    """(number of exchanges with this port, sentences that tell what is wrong)"""
+    """(number of exchanges with this port, sentences that name what is wrong)"""
     connections, done, wrong = {}, [], []
     for source, target, number, flags, data in segments(file):
         if port not in (source, target):
             continue
         sends = target == port
         key = source if sends else target
-        if flags & SYN and sends:       # perhaps a port that was used before
+        if flags & SYN and sends:       # perhaps the port was used before
             done.append(connections.pop(key, None))
         connection = connections.setdefault(key, CapturedConnection())
         found = connection.segment(sends, number, flags, data)

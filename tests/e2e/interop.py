@@ -1,5 +1,7 @@
-"""Results with each peer: filled by tests, compared with
-docs/reference/interop.md, which OFFHOOK_WRITE_INTEROP=1 writes anew."""
+"""Results with each peer, filled in by tests and compared with
+docs/reference/interop.md.
+
+OFFHOOK_WRITE_INTEROP=1 rewrites that document."""
 import os
 from pathlib import Path
 
@@ -18,7 +20,7 @@ a capture's, nothing is lost, and the tones heard on both sides are within 2 dB 
 """
 
 
-# Rows that begin so are written by another test than a peer's others.
+# Rows with these prefixes are written by another test than the peer's other rows.
 GROUPS = ("presence: ", "challenge: ", "registration, ", "call, ", "edge: ", "IPv6: ",
           "nonce that has expired, ", "fork: ", "redirect: ", "TLS: ",
           "codec, ", "plain, ", "SDES, ", "DTLS-SRTP, ",
@@ -37,8 +39,8 @@ def load():
 
 
 def compare(peer, seen, groups=()):
-    """seen: {feature: cell}, all that begin with one of these groups; without
-    any: all that begin with none."""
+    """seen: {feature: cell} of all features that begin with one of these groups;
+    without groups: of all that begin with none."""
     table = load()
     for feature, result in seen.items():
         print(f"{peer}: {feature}: {result}")

@@ -48,7 +48,7 @@ class Filling:
         self.secrets = {"keys": self.c.keys, "password": PASSWORD,
                         "callback_secret": CALLBACK_SECRET, "sip_password": SIP_PASSWORD}
         self.project_runs = []
-        self.live = []   # runs that are not over when the state is kept
+        self.live = []   # runs that have not ended when the state is stored
 
     def api(self, method, path, body=None, **more):
         return self.c.api(method, path, body, **more)
@@ -73,7 +73,7 @@ class Filling:
             assert Browser(self.c).login(name).status_code == 200
 
     def real_call(self):
-        """A call of a real agent: events, messages and metrics as they come."""
+        """A call of a real agent: its events, messages and metrics."""
         self.bench.wait(self.bench.start(self.bench.single_call(duration=3),
                                          {"report.mode": "kiosk"}))
         self.bench.agents[0].stop()
@@ -160,7 +160,7 @@ class Filling:
                                             ("callee", "CALL_FAILED"))])
         self.start(self.judged, **{"report.mode": "kiosk"})
         jobs = agent.jobs(2)
-        # confirmed and at the barriers side by side, as two roles are
+        # confirmed and at the barriers in parallel, as two roles are
         def role(name, account, peer, out):
             job = jobs[name]
             assert agent.start(job).ok
@@ -188,8 +188,8 @@ class Filling:
             "GET", "/runs?filtername=is_finished&filterval=0")["runs"])
 
     def schedules(self):
-        """Ended, enabled, of a test and of a project; the far ones come after all tests of
-        this state."""
+        """Schedules that have ended and that are enabled, of a test and of a project.
+        The future ones are later than all tests of this state."""
         make = self.lab.make
         soon = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(time.time() + 3))
         once = make("schedules", name="once", test_id=self.tests[0], run_at=soon)
@@ -207,7 +207,7 @@ class Filling:
         make("schedules", name="far", test_id=self.tests[1], run_at="2099-01-01 00:00:00")
 
     def unfinished(self):
-        """A run whose roles are at work, one that waits for an agent, a project run."""
+        """A run whose roles are active, one that waits for an agent, and a project run."""
         self.live.append(self.start(self.judged))
         for job in self.agent.jobs(2).values():
             assert self.agent.start(job).ok
@@ -218,7 +218,7 @@ class Filling:
                      "credential_pool": self.credentials}]])
         self.live.append(self.start(test))
         self.api("POST", f"/projects/{self.project}/run", {"test_ids": [test]})
-        # the one that the project run has started
+        # the one that the project run started
         self.lab.waits_for(lambda: len(self.open_runs()) == 3)
         self.live = self.open_runs()
 
@@ -285,7 +285,7 @@ def keep(c, answers, out):
     """Write the fixture from a state that no process has open."""
     out.mkdir(parents=True)
     with sqlite3.connect(c.state_dir / "offhook.db") as db:
-        # not part of a dump
+        # not included in a dump
         assert db.execute("PRAGMA user_version").fetchone() == (0,)
         assert db.execute("PRAGMA application_id").fetchone() == (0,)
         assert db.execute("PRAGMA encoding").fetchone() == ("UTF-8",)

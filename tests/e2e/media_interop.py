@@ -1,5 +1,7 @@
-"""Encrypted and plain calls with foreign phones, held to interop.md: what a test of
-one phone needs. The phone is at the far end of a cable (netns.py)."""
+"""Encrypted and plain calls with foreign phones, compared with interop.md: the common
+parts of the test of one phone.
+
+The phone is at the far end of a cable (netns.py)."""
 import json
 import math
 import os
@@ -12,12 +14,12 @@ from capture import Capture
 from engine import Engine, target
 from phones import BARESIP, CODECS, LINPHONE, OURS, PHONE, Baresip, Linphone, level_at, tone_write
 
-# name: how each phone asks for it, what we say
+# name: the phone's setting for it, our setting
 MODES = {
     "plain": (None, "none", "none"),
     "SDES": ("srtp-mand", "srtp", "sdes-mandatory"),
     "DTLS-SRTP": ("dtls_srtp", "dtls", "dtls"),
-    # an association for RTP and one for RTCP: linphone's default, and baresip's
+    # one association for RTP and one for RTCP: the default of linphone and of baresip
     "DTLS-SRTP on two ports": ("dtls_srtp", "dtls", "dtls"),
 }
 CODEC_MODES = [m for m in MODES if m != "DTLS-SRTP on two ports"]
@@ -39,18 +41,18 @@ def phone_make(kind, folder, namespace, mode, codec="PCMA"):
 
 
 def rtcp_replays(capture, port):
-    """How many SRTCP packets from a port have an index that one before had."""
+    """Number of SRTCP packets from a port whose index occurred before."""
     seen, again = set(), 0
     for _, _, _, data in capture.datagrams(f"udp.srcport in {{{port}, {port + 1}}}"):
         if 192 <= data[1] <= 223:
-            index = data[4:8] + data[-14:-10]   # SSRC, E and index; a tag of 80 bits
+            index = data[4:8] + data[-14:-10]   # SSRC, E flag and index; an 80-bit tag
             again += index in seen
             seen.add(index)
     return again
 
 
 def exact(streams, capture, secure):
-    """Packets, losses and duplicates of both directions are the capture's."""
+    """Packets, losses and duplicates of both directions equal the capture's."""
     captured = capture.streams()
     for way in ("in", "out"):
         seen, ssrc = streams[way], int(streams[way]["ssrc"], 16)
@@ -59,7 +61,7 @@ def exact(streams, capture, secure):
         assert seen["packets"] == len(witness.packets), (way, seen)
         assert witness.lost() == 0 and seen["duplicates"] == (twice if way == "in" else 0), seen
         if secure and way == "in":
-            # at hold linphone restarts the index of SRTCP with the same key: a replay,
+            # on hold linphone restarts the SRTCP index under the same key: a replay,
             # which RFC 3711 3.4 forbids
             again = rtcp_replays(capture, witness.source)
             assert twice <= seen["srtp_replayed"] <= twice + again, (seen, twice, again)
@@ -68,20 +70,20 @@ def exact(streams, capture, secure):
 
 
 def heard_by_us(streams):
-    """The phone's tone of 440 Hz. @return its level above that of its file, dB"""
+    """The phone's tone of 440 Hz. @return its level relative to that of its file, dB"""
     tone = max(streams["in"]["audio"]["tones"], key=lambda t: t["ms"])
-    # on a busy machine the phone begins late, and pauses
+    # on a busy machine the phone starts late, and pauses
     came_ms = streams["in"]["packets"] * streams["in"]["ptime_ms"]
     assert abs(tone["hz"] - 440) < 1 and tone["ms"] >= min(800, came_ms / 3), (tone, came_ms)
     return tone["dbov"] + 15.26
 
 
 def heard_by_it(folder, since):
-    """How loud our tone of 1000 Hz is in what it recorded, dB."""
+    """Level of our tone of 1000 Hz in the phone's recording, dB."""
     files = [p for p in (*folder.glob("dump-*-dec.wav"), *folder.glob("heard*.wav"))
              if p.stat().st_mtime_ns >= since]
     deadline = time.monotonic() + 60
-    while not all(p.read_bytes()[:4] == b"RIFF" for p in files):  # it closes them when it can
+    while not all(p.read_bytes()[:4] == b"RIFF" for p in files):  # the phone closes them with a delay
         assert time.monotonic() < deadline, files
         time.sleep(0.05)
     level = max(level_at(p, 1000) for p in files)
@@ -127,7 +129,7 @@ def codec_calls(build, folder, namespaces, kind, mode):
                 streams, why = codec_call(build, folder, namespaces, phone, mode, codec)
                 yield codec, streams, why, streams and heard_by_it(phone.folder, since)
         return
-    for codec in CODECS:   # one codec a process: its sound is of that rate
+    for codec in CODECS:   # one process per codec: its audio has that sample rate
         with phone_make(kind, folder / codec.replace("/", "-"), namespaces[1], mode,
                         codec) as phone:
             streams, why = codec_call(build, folder, namespaces, phone, mode, codec)
@@ -148,11 +150,11 @@ def codecs(build, folder, namespaces, kind, mode):
     interop.compare(kind, seen, (group,))
 
 
-# ---- what happens within a call ----
+# ---- changes during a call ----
 
 @contextmanager
 def desk(build, folder, namespaces, ports, action):
-    """Our engine, to call the phone or to be called."""
+    """Our engine, which calls the phone or is called."""
     tone_write(folder / "prompt.wav", 8000, 1000, 1)
     answers = action["type"] == "answer"
     with Engine(build, "caller", [[action]] + [[]] * answers, ports, bind=OURS, sip_port=5070,
@@ -196,7 +198,8 @@ SCRIPT = [["assert_established", "15000"], ["assert_state", "CALL_RTPESTAB"], ["
 
 
 def secured(engine, capture, ours, one_port):
-    """Each port that has a handshake in the capture has told its keys; reports came."""
+    """Each port with a handshake in the capture has reported its keys, and RTCP reports
+    arrived."""
     ports = {d for _, _, d, data in capture.datagrams(f"udp.dstport >= {ours[0]} and udp.dstport <= {ours[1]}")
              if 20 <= data[0] <= 63}
     told = [e["text"].partition(", ")[2] for e in engine.events
@@ -235,7 +238,7 @@ def within(build, folder, namespaces, ports, kind, mode, we_call):
         counts = exact(streams, capture, mode != "plain")
         if mode.startswith("DTLS"):
             secured(engine, capture, ports.rtp, mode == "DTLS-SRTP")
-        # baresip sends its RTCP BYE in plain
+        # baresip sends its RTCP BYE unencrypted
         if mode != "plain":
             assert streams["in"]["srtp_auth_failed"] <= (kind == "baresip"), streams["in"]
         assert levels_cell(f"{group}out {counts[0]}, in {counts[1]}, duplicates "

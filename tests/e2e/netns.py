@@ -1,5 +1,7 @@
-"""Network namespaces: two joined by a cable, 10.99.0.1 ours and .2 the phone's; or
-with a router between that translates addresses, 10.98.0.2 ours behind it."""
+"""Network namespaces.
+
+Two joined by a cable: 10.99.0.1 is ours and .2 the phone's. Or with a NAT router
+between them: ours is 10.98.0.2 behind it."""
 import ctypes
 import os
 import subprocess
@@ -8,8 +10,9 @@ from contextlib import contextmanager
 import pytest
 
 CLONE_NEWNET = 0x40000000
-# A rule for translated(): do not track packets that the NAT refuses. If the peer's first packet comes before
-# ours, Linux would track it and map ours to another port than the one that STUN has seen.
+# A rule for translated(): do not track packets that the NAT refuses. If the peer's
+# first packet came before ours, Linux would track it and map our address to another
+# port than STUN reported.
 NO_FLOW = "-A INPUT -i va -p udp -j DROP"
 
 
@@ -18,14 +21,16 @@ def ip(*words):
 
 
 def run(*command):
-    """Run a command; OSError has its output."""
+    """Run a command; OSError contains its output."""
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode:
         raise OSError(f"{' '.join(command)}: {done.stderr.strip() or done.returncode}")
 
 
 def namespace_add(name):
-    """Remove a namespace of this name. It was left by an ended process, as names contain the pid."""
+    """Create a namespace, after removing an old one of this name.
+
+    The old one was left by a process that has ended, as names contain the pid."""
     namespace_delete(name)
     ip("netns", "add", name)
 
@@ -36,8 +41,8 @@ def namespace_delete(name):
 
 @contextmanager
 def own_network():
-    """This process, and what it starts, in a namespace of its own with 10.99.0.1; skips where
-    there can be none."""
+    """Put this process, and what it starts, into a namespace of its own with 10.99.0.1.
+    Skip the test where that is not permitted."""
     libc = ctypes.CDLL(None, use_errno=True)
     before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     try:
@@ -60,8 +65,9 @@ def own_network():
 
 @contextmanager
 def cable(tag=""):
-    """The names of the two namespaces; skips where there can be none.
-    Several at a time have different tags."""
+    """The names of the two namespaces. Skip the test where that is not permitted.
+
+    Several cables at a time need different tags."""
     ours, theirs = (f"off{os.getpid()}{tag}{c}" for c in "ab")
     try:
         namespace_add(ours)
@@ -99,7 +105,9 @@ def cable_of_both(tag):
 @contextmanager
 def translated(*rules):
     """As cable(), with ours at 10.98.0.2 behind the kernel's NAT, whose outside is
-    10.99.0.1. Rules are further ones of the router's iptables."""
+    10.99.0.1.
+
+    rules: further rules for the router's iptables."""
     inside = f"off{os.getpid()}nc"
     with cable("n") as (router, phone):
         try:

@@ -1,4 +1,5 @@
-"""A peer of one call that begins, takes or ends it as a script says; test_call_ends.py."""
+"""A peer of one call that places, answers or ends it as a script says; for
+test_call_ends.py."""
 import re
 import select
 import socket
@@ -34,7 +35,7 @@ class Party(Peer):
         if self.echo:
             self.echo.join()
 
-    # ---- over TCP, where the run's target says so ----
+    # ---- over TCP, if the run's target says so ----
 
     def disconnect(self):
         self._tcp.close()
@@ -62,7 +63,7 @@ class Party(Peer):
         return Message(data)
 
     def _whole(self):
-        """@return the length of the first message; 0: a part is missing"""
+        """@return the length of the first message; 0: it is incomplete"""
         head, _, body = self._stream.partition(b"\r\n\r\n")
         length = int(Message(head).get("Content-Length") or 0)
         return len(head) + 4 + length if len(body) >= length else 0
@@ -72,21 +73,22 @@ class Party(Peer):
             return super().send(text)
         return self._tcp.sendall(text.encode())
 
-    # ---- called by hand ----
+    # ---- the role is called ----
 
     def registered(self, request):
         self.reply(request, 200, contact=False,
                    headers=[f"Contact: {request.get('Contact')};expires=60"])
 
     def registrar(self):
-        """Take the registration of the role. @return (user, port) to call it at"""
+        """Accept the registration of the role. @return (user, port) to call it at"""
         request = self.expect("REGISTER")
         self.registered(request)
         found = re.search(r"sip:([^@]+)@127\.0\.0\.1:(\d+)", request.get("Contact"))
         return found[1], int(found[2])
 
     def ring_them(self, body=None, headers=()):
-        """Repeat INVITE until the role takes calls. @return (its branch, the response: 180 or final)"""
+        """Repeat INVITE until the role answers calls. @return (its branch, the
+        response: 180 or final)"""
         user, port = self.registrar()
         return self.invite(user, port, body, headers)
 
@@ -126,7 +128,7 @@ class Party(Peer):
         self.reply(self.expect("BYE"), code)
 
 
-# ---- calls that the role places: what the peer does ----
+# ---- calls that the role places: the peer's behaviour ----
 
 def takes(peer):
     peer.called()
@@ -180,7 +182,7 @@ def says_nothing(peer):
 
 
 def late_offer_within(peer):
-    """Their re-INVITE has no SDP, and its ACK does not answer our offer."""
+    """The role's re-INVITE has no SDP, and its ACK does not answer our offer."""
     peer.called()
     peer.request("INVITE")
     answer = peer.expect("SIP/2.0 200")
@@ -205,7 +207,7 @@ def dtls_that_never_comes(peer):
 
 
 def ice_that_leads_nowhere(peer):
-    """Its only candidate does not answer."""
+    """ICE fails: the only candidate does not answer."""
     port = re.search(r"m=audio (\d+)", peer.sdp)[1]
     peer.called(body=peer.sdp + "a=ice-ufrag:adve\r\na=ice-pwd:adversaryadversaryadver\r\n"
                 f"a=rtcp-mux\r\na=candidate:1 1 UDP 2130706431 127.0.0.1 {port} typ host\r\n"
@@ -247,7 +249,7 @@ def unusable(body):
 
 
 def picked_up(peer):
-    """While their call rings another one replaces it (RFC 3891)."""
+    """While the role's call rings, another call replaces it (RFC 3891)."""
     user, port = peer.registrar()
     invite = peer.expect("INVITE")
     peer.reply(invite, 180)
@@ -264,7 +266,7 @@ def picked_up(peer):
     peer.hang_up()
 
 
-# ---- calls that the role takes ----
+# ---- calls that the role answers ----
 
 def stays(peer):
     peer.call_them()
@@ -277,7 +279,7 @@ def stays_not(peer):
 
 
 def replaced(peer):
-    """Another call takes the place of the one that is up."""
+    """Another call replaces the established one."""
     user, port = peer.registrar()
     peer.established(peer.invite(user, port)[1] and peer.expect("SIP/2.0 200"))
     replaces = (f"Replaces: {peer.call_id};to-tag={tag(peer.remote)};"
@@ -332,7 +334,7 @@ def never_acknowledges(peer):
 
 
 def never_sends_prack(peer):
-    """Their 183 must be acknowledged."""
+    """The peer never acknowledges the role's reliable 183."""
     peer.ring_them(headers=["Supported: 100rel"])
     peer.expect("SIP/2.0 504")
 
@@ -361,7 +363,7 @@ def two_calls(peer):
 
 
 def refers(then):
-    """Their call, which refers the role to ourselves. then(peer, the new INVITE)"""
+    """The role's call, which is referred to ourselves. then(peer, the new INVITE)"""
     def script(peer):
         peer.call_them()
         first = peer.call_id, peer.tag, peer.target, peer.remote, peer.mine
@@ -387,7 +389,7 @@ def busy(peer, invite):
 
 
 def breaks_off(peer, invite):
-    """Their new call is up, then a late offer within it is not answered."""
+    """The role's new call is established; then a late offer within it gets no answer."""
     peer.remote, peer.target = invite.get("From"), uri(invite.get("Contact"))
     peer.call_id, peer.mine = invite.get("Call-ID"), invite.get("To") + f";tag={peer.tag}"
     peer.reply(invite, 200, body=peer.sdp)

@@ -1,4 +1,4 @@
-"""The systems a call goes through: kamailio, a silent port, sipp."""
+"""The systems that a call goes through: kamailio, a silent port, sipp."""
 import os
 import re
 import select
@@ -25,9 +25,9 @@ class Kamailio:
     def __init__(self, folder, port, relay=None, subscribers=None, tls=None, algorithm=None,
                  nonce_s=None, routes="", host="127.0.0.1", integrity=False):
         """tls: (certificate, key); served on the port after the other one
-        algorithm: of its digest, such as SHA-256; nonce_s: for how long a nonce is good
-        routes: what it does with a request from outside of dialogs before anything else
-        integrity: it asks for qop=auth-int, and for nothing else"""
+        algorithm: of its digest, such as SHA-256; nonce_s: how long a nonce is valid
+        routes: what it does first with a request outside of a dialog
+        integrity: it asks for qop=auth-int only"""
         self.port, self._host = port, host
         self.subscribers = dict(subscribers or SUBSCRIBERS)
         self.log = Path(folder) / "kamailio.log"
@@ -70,7 +70,7 @@ class Kamailio:
 
     def __enter__(self):
         with logs.opened(self.log, "ab") as log:
-            # A process group of its own, so that its children end with it.
+            # A process group of its own, so that its child processes end with it.
             self._process = subprocess.Popen(
                 self._command, stdout=log, stderr=log, start_new_session=True)
         deadline = time.monotonic() + 60
@@ -106,7 +106,7 @@ class Kamailio:
 
 
 class EdgeProxy(Kamailio):
-    """Kamailio before a registrar: Path (RFC 3327) and the token of a flow (RFC 5626)."""
+    """Kamailio in front of a registrar: Path (RFC 3327) and flow tokens (RFC 5626)."""
 
     CFG = Path(__file__).with_name("edge.cfg")
 
@@ -117,7 +117,7 @@ class EdgeProxy(Kamailio):
 
 
 class EdgeRegistrar(Kamailio):
-    """The registrar behind edge proxies: it keeps Paths, and offers RFC 5626."""
+    """The registrar behind edge proxies: it stores Path, and supports RFC 5626."""
 
     SETTINGS = {"use_path": 1, "path_mode": 1, "path_check_local": 0, "outbound_mode": 1,
                 "flow_timer": 5}
@@ -187,7 +187,7 @@ class SilentPort:
         self._socket.sendto(text.encode(), ("127.0.0.1", port))
 
     def taken(self):
-        """[(s, text)] received since the last call, with the kernel's times."""
+        """[(s, text)] received since the last call, with the kernel's timestamps."""
         came = []
         while select.select([self._socket], [], [], 0)[0]:
             data, ancillary, _, _ = self._socket.recvmsg(65536, socket.CMSG_SPACE(16))
@@ -226,7 +226,7 @@ class SippCallee:
         raise RuntimeError("sipp did not start:\n" + self.log.read_text(errors="replace")[-1000:])
 
     def wait(self, timeout=10):
-        """Its exit status: 0 if the call went as in the scenario."""
+        """Its exit status: 0 if the call followed the scenario."""
         return self._process.wait(timeout)
 
     def __exit__(self, *_):

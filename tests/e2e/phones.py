@@ -1,5 +1,6 @@
-"""Foreign phones at 10.99.0.2 of a cable (netns.py): baresip and linphonec. Each answers by
-itself, plays a tone of 440 Hz and can record what it hears."""
+"""Foreign phones at 10.99.0.2 of a cable (netns.py): baresip and linphonec.
+
+Each answers automatically, plays a tone of 440 Hz and can record what it hears."""
 import array
 import cmath
 import json
@@ -18,7 +19,7 @@ BARESIP, LINPHONE = shutil.which("baresip"), shutil.which("linphonec")
 MODULES = "/usr/lib/baresip/modules"
 OURS, PHONE = "10.99.0.1", "10.99.0.2"
 
-# our name of a codec: baresip's module, its name for it
+# our codec name: baresip's module, baresip's name
 CODECS = {
     "PCMU": ("g711", "PCMU/8000/1"),
     "PCMA": ("g711", "PCMA/8000/1"),
@@ -42,8 +43,10 @@ def tone_write(path, rate, hz, seconds=10):
 
 
 def level_at(path, hz):
-    """Amplitude of a frequency in the loudest second, full scale 32768: the median of its
-    blocks of 50 ms, as a phone on a busy machine drops or inserts samples now and then."""
+    """Amplitude of a frequency in the loudest second, full scale 32768.
+
+    It is the median over blocks of 50 ms, as a phone on a busy machine sometimes drops
+    or inserts samples."""
     with wave.open(str(path), "rb") as f:
         rate = f.getframerate()
         samples = array.array("h", f.readframes(f.getnframes()))[::f.getnchannels()]
@@ -55,8 +58,8 @@ def level_at(path, hz):
                default=0)
 
 
-# One connection to baresip's ctrl_tcp, which closes earlier ones: commands from
-# standard input, one per line; answers and events to standard output.
+# One connection to baresip's ctrl_tcp, which closes earlier ones. Commands come from
+# standard input, one per line; responses and events go to standard output.
 CONTROL = """
 import socket, sys, threading
 s = socket.create_connection((sys.argv[1], int(sys.argv[2])), 5)
@@ -82,7 +85,7 @@ for line in sys.stdin:
 
 
 class Phone:
-    """A program in the phone's namespace, its output in a log."""
+    """A program in the phone's namespace, with its output in a log."""
     ready = ""
 
     def __init__(self, folder, namespace):
@@ -98,7 +101,7 @@ class Phone:
             self.process = subprocess.Popen(
                 ["ip", "netns", "exec", self.namespace, *self.command()], cwd=self.folder,
                 stdin=subprocess.PIPE, stdout=log, stderr=log,
-                # no folded echo, nothing left in the temporary folder
+                # no wrapped echo of the input, nothing left in the temporary folder
                 env=dict(os.environ, HOME=str(self.folder), COLUMNS="400",
                          PULSE_RUNTIME_PATH=str(self.folder)))
         self.until(self.ready)
@@ -114,7 +117,7 @@ class Phone:
             time.sleep(0.05)
 
     def text(self):
-        """Its output, readable."""
+        """Its output as text."""
         return self.log.read_text(errors="replace")
 
     def record(self):
@@ -122,7 +125,7 @@ class Phone:
         raise NotImplementedError
 
     def digits(self):
-        """Those that came to it since it runs."""
+        """The digits it has received since it was started."""
         raise NotImplementedError
 
     def heard(self):
@@ -140,8 +143,9 @@ class Phone:
 
 
 class Baresip(Phone):
-    """Driven over its ctrl_tcp. account: more of its parameters, such as ";mediaenc=srtp";
-    config: more lines."""
+    """A baresip, driven over its ctrl_tcp.
+
+    account: more account parameters, such as ";mediaenc=srtp"; config: more lines."""
     ready = "baresip is ready"
 
     def __init__(self, folder, namespace, codec="PCMU", account="", modules=(), config=(),
@@ -192,13 +196,13 @@ class Baresip(Phone):
         return "".join(m["param"] for m in self.said() if m.get("type") == "CALL_DTMF_START")
 
     def record(self):
-        """Not needed: it does this by itself."""
+        """Nothing to do: it always records."""
 
     def heard(self):
         return max(self.folder.glob("dump-*-dec.wav"), key=lambda p: p.stat().st_mtime_ns)
 
     def do(self, command, params=""):
-        """@return its answer"""
+        """Run a command. @return its response"""
         self._sent += 1
         token = str(self._sent)
         print(json.dumps({"command": command, "params": params, "token": token}),
@@ -231,14 +235,14 @@ class Baresip(Phone):
 
 
 class Linphone(Phone):
-    """linphonec; driven over its standard input. sip: more lines of that section."""
+    """linphonec, driven over its standard input. sip: more lines of that section."""
     ready = "linphonec>"
 
     def __init__(self, folder, namespace, sip=(), info=True):
         super().__init__(folder, namespace)
         self.detail, self._records = folder / "detail.log", 0
         logs.note(self.detail)
-        # linphonec does not make the folder of its database
+        # linphonec does not create the folder of its database
         (folder / ".local" / "share" / "linphone").mkdir(parents=True)
         tone_write(folder / "tone.wav", 48000, 440, 30)
         (folder / "linphonerc").write_text("\n".join([
@@ -262,7 +266,7 @@ class Linphone(Phone):
                          for p in (self.log, self.detail) if p.exists())
 
     def enable_codecs(self):
-        """All it has."""
+        """Enable all codecs that it has."""
         self.do("codec list")
         self.until("17: L16")
         for number, _ in re.findall(r"^ ?(\d+): (\S+)", self.log.read_text(), re.M):
@@ -271,7 +275,7 @@ class Linphone(Phone):
     def record(self):
         self._records += 1
         self.do(f"record {self.heard().name}")
-        self.until(self.heard().name)   # it echoes what it has taken
+        self.until(self.heard().name)   # it echoes the commands it has read
 
     def digits(self):
         return "".join(re.findall(r"Receiving tone (.) from",
@@ -300,7 +304,7 @@ class Linphone(Phone):
         self.do(f"transfer {uri}")
 
     def transfer_attended(self):
-        """Transfer the other party of the earlier call to that of the last call."""
+        """Transfer the remote party of the earlier call to that of the last call."""
         ids = re.findall(r"assigned id (\d+)", self.log.read_text(errors="replace"))
         self.do("transfer {} --to-call {}".format(*ids[-2:]))
 

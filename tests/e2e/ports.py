@@ -1,4 +1,4 @@
-"""Ports of a test: a block of its own, so that tests can run side by side."""
+"""Ports of a test: each has its own block, so that tests can run in parallel."""
 import fcntl
 import os
 import socket

@@ -6,14 +6,15 @@ import time
 
 
 class Receiver:
-    """Answers by `script`: a status for each request in turn, the last one for all
-    further ones; "hang": never, until it is closed. Requests are in `got`.
-    tls: (certificate file, key file)"""
+    """Answers by `script`: one status per request, the last one for all further
+    requests; "hang": no response until it is closed.
+
+    Requests are in `got`. tls: (certificate file, key file)"""
 
     def __init__(self, *script, tls=None):
         self.script = list(script) or [200]
         self.got = []
-        self.headers = {}   # of the answers
+        self.headers = {}   # of the responses
         self.answer = b"thanks"
         self._closed = threading.Event()
         receiver = self

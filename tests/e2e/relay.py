@@ -1,9 +1,9 @@
-"""A media relay that loses and delays packets on purpose and logs every one.
+"""A media relay that loses and delays packets on purpose and logs each one.
 
-Speaks the rtpproxy control protocol (UDP), so that kamailio's rtpproxy module
-puts it into the media path by rewriting the SDP. Losses come from a seeded
-generator, one draw a packet of a direction in the order of arrival: the same
-seed loses the same packets of a stream. Delays come from another one.
+It implements the rtpproxy control protocol (UDP), so that kamailio's rtpproxy module
+puts it into the media path by rewriting the SDP. Losses come from a seeded generator,
+one draw per packet of a direction in the order of arrival: the same seed loses the same
+packets of a stream. Delays come from a second generator.
 """
 import heapq
 import random
@@ -40,8 +40,9 @@ class Leg:
 class Relay:
     def __init__(self, control_port, ports, loss=0.0, direction=None, seed=1,
                  delay_ms=0.0):
-        """Lose `loss` (0..1) of the RTP packets of one direction; hold every RTP packet
-        for 0 to delay_ms, each for itself: above a packet time they overtake."""
+        """Lose `loss` (0..1) of the RTP packets of one direction; delay each RTP packet
+        by 0 to delay_ms, independently. Delays longer than the packet time reorder
+        packets."""
         self.socket_name = f"udp:127.0.0.1:{control_port}"
         self.loss, self.direction, self.seed = loss, direction, seed
         self.packets = []        # the log, in order of arrival
@@ -52,7 +53,7 @@ class Relay:
         self._delay_ms, self._delays = delay_ms, random.Random(seed + 1)
         self._held = []          # heap of (due, number, socket, data, address)
         self._calls = {}         # call id -> (leg of caller, leg of callee)
-        self._answers = {}       # cookie -> answer, for repeated commands
+        self._answers = {}       # cookie -> response, for repeated commands
         self._selector = selectors.DefaultSelector()
         self._control = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._control.bind(("127.0.0.1", control_port))
@@ -116,7 +117,7 @@ class Relay:
             call = self._calls.get(words[1])
             return self._set_peer(call, words, offer=False) if call else "E8"
         if verb[0] == "D":
-            return "0"   # keep the sockets: late packets are logged, too
+            return "0"   # keep the sockets, so that late packets are logged too
         return "E1"
 
     def _new_call(self, call_id):
@@ -141,7 +142,7 @@ class Relay:
 
     @staticmethod
     def _set_peer(call, words, offer):
-        """Note where a side receives, and answer the port for its peer."""
+        """Note where a side receives, and return the port for its peer."""
         caller, callee = call
         here, there = (caller, callee) if offer else (callee, caller)
         here.peer = (words[2], int(words[3]))

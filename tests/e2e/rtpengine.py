@@ -1,7 +1,7 @@
 """kamailio and rtpengine in the path of a call, in one namespace (netns.py).
 
-kamailio takes calls at 10.99.0.2:5080 and sends them to 10.99.0.2:5060; the user part
-of the URI says how rtpengine changes the SDP towards the called side."""
+kamailio takes calls at 10.99.0.2:5080 and sends them to 10.99.0.2:5060. The user part
+of the URI selects how rtpengine changes the SDP towards the called side."""
 import shutil
 import subprocess
 import time
@@ -12,7 +12,7 @@ RTPENGINE, KAMAILIO = shutil.which("rtpengine"), shutil.which("kamailio")
 HOST, SIP_PORT = "10.99.0.2", 5080
 RELAYS = (40000, 40999)
 
-# user part: flags of the offer
+# user part: flags of rtpengine's offer
 WAYS = {
     "plain": "replace-origin replace-session-connection RTP/AVP ICE=remove",
     "srtp": "replace-origin replace-session-connection RTP/SAVP ICE=remove",

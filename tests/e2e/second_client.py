@@ -1,4 +1,4 @@
-"""A client baresip and a native engine, with a cable between their namespaces."""
+"""A client baresip and a native engine, joined by a cable between their namespaces."""
 import os
 import shutil
 import subprocess
@@ -18,14 +18,16 @@ UP = ["assert_established", "20000"]
 
 @pytest.fixture(autouse=True, name="folder")
 def folder_fixture(monkeypatch):
-    """A directory of the test for baresip's folders, which must be empty at its end."""
+    """A temporary directory for baresip's folders, which must be empty at the end of
+    the test."""
     with tempfile.TemporaryDirectory(prefix="offhook-") as path:
         monkeypatch.setenv("TMPDIR", path)
         yield Path(path)
 
 
 class Pair:
-    """A baresip and a native engine with a cable between them; the one that calls first."""
+    """A baresip and a native engine joined by a cable; `caller` names the client that
+    calls."""
 
     def __init__(self, build, ports, namespaces, call, answer=None, caller="baresip",
                  settings=None, bind=OURS, theirs=THEIRS):
@@ -77,13 +79,13 @@ class Pair:
                       f"{engine.asserts()}\n{str(engine.calls())[:1500]}")
 
     def streams(self):
-        """{(role, direction): stream} of the one call"""
+        """{(role, direction): stream} of the only call"""
         return {(e.role, s["dir"]): s for e in (self.caller, self.callee)
                 for c in e.calls() for s in c["streams"]}
 
 
 class Called(Pair):
-    """A native engine calls a baresip, at the port that it has chosen."""
+    """A native engine calls a baresip, at the port that baresip chose."""
 
     def __init__(self, build, ports, namespaces, call, answer=None, **more):
         super().__init__(build, ports, namespaces, call, {"client": "baresip", **(answer or {})},
@@ -109,7 +111,7 @@ class Called(Pair):
 
 
 def sip_port(namespace):
-    """SIP port of the baresip in a namespace, for UDP and TCP; None: none yet."""
+    """SIP port of the baresip in a namespace, for UDP and TCP; None: not open yet."""
     sockets = subprocess.run(["ip", "netns", "exec", namespace, "ss", "-Hltunp"], check=True,
                              capture_output=True, text=True).stdout
     found = {"udp": set(), "tcp": set()}
@@ -122,7 +124,7 @@ def sip_port(namespace):
 
 
 def assert_counts_agree(streams):
-    """Each side received every packet that the other one sent, by the tap's counts."""
+    """By the tap's counts, each side received every packet that the other sent."""
     for here, there in (("caller", "callee"), ("callee", "caller")):
         sent, received = streams[here, "out"], streams[there, "in"]
         assert sent["packets"] == received["packets"] > 50

@@ -1,9 +1,11 @@
 """Does a SIP message follow the grammar of RFC 3261 section 25.1 (and of the
-extensions' own RFCs)? Written from the ABNF, independent of the code it
-judges. A header that is not known here is an error: extend HEADERS."""
+extensions' RFCs)?
+
+Written from the ABNF, independent of the code it checks. An unknown header is an error:
+extend HEADERS."""
 import re
 
-# 25.1, basic rules
+# RFC 3261 25.1, basic rules
 TOKEN = r"[A-Za-z0-9.!%*_+`'~-]+"
 WORD = r"[A-Za-z0-9.!%*_+`'~()<>:\\\"/\[\]?{}-]+"
 SWS = r"[ \t]*"
@@ -97,7 +99,7 @@ COMPACT = {"v": "Via", "f": "From", "t": "To", "i": "Call-ID", "m": "Contact",
            "e": "Content-Encoding", "o": "Event", "r": "Refer-To", "b": "Referred-By",
            "x": "Session-Expires", "u": "Allow-Events"}
 LONG = {name.lower(): name for name in HEADERS} | COMPACT
-# 7.3: header fields that may occur only once
+# RFC 3261 7.3: header fields that may occur only once
 SINGLE = {"From", "To", "Call-ID", "CSeq", "Max-Forwards", "Content-Length", "Content-Type",
           "Expires", "RSeq", "RAck", "Event", "Subscription-State", "Refer-To", "Replaces",
           "Session-Expires", "Min-SE", "User-Agent", "Server"}
@@ -126,7 +128,7 @@ def header_errors(lines, known):
 
 
 def needed_errors(method, code, known, body):
-    """What a message of this kind must have (8.1.1, 8.2.6, 20, table 2)."""
+    """Missing headers of a message of this kind (8.1.1, 8.2.6, 20, table 2)."""
     needed = ["Via", "From", "To", "Call-ID", "CSeq"]
     cseq = known.get("CSeq", [b"0 ?"])[0].split()
     if method:
@@ -163,7 +165,7 @@ def errors(message, extra=()):
         return ["no empty line behind the headers"]
     if b"\n" in head.replace(b"\r\n", b"") or b"\r" in head.replace(b"\r\n", b""):
         return ["a lone CR or LF in the headers"]
-    # 7.3.1: a folded line goes on
+    # RFC 3261 7.3.1: a folded line
     start, *lines = re.sub(rb"[ \t]*\r\n[ \t]+", b" ", head).split(b"\r\n")
     request, status = REQUEST_LINE.fullmatch(start), STATUS_LINE.fullmatch(start)
     if not request and not status:

@@ -1,4 +1,4 @@
-"""A SIP peer of our own that answers as a test wants: UDP, TCP and TLS on one port."""
+"""A SIP peer of the tests that answers as a test says: UDP, TCP and TLS on one port."""
 import re
 import select
 import socket
@@ -18,8 +18,9 @@ def binding(transaction, mapped):
 
 
 class Request:
-    """method, uri, headers (by lower case name, first to last), body, and
-    where it came from: transport, source, server_name (TLS), certificate."""
+    """A request: method, uri, headers (by lower-case name, first to last), body.
+
+    And its origin: transport, source, server_name (TLS), certificate."""
 
     def __init__(self, data, transport, source, server_name=None, certificate=None):
         head, _, self.body = data.decode(errors="replace").partition("\r\n\r\n")
@@ -45,7 +46,7 @@ class Request:
             "Content-Length: 0", "", ""]).encode()
 
     def registered(self, expires=None, *lines):
-        """200 to a REGISTER, with the binding it asked for."""
+        """A 200 to a REGISTER, with the requested binding."""
         expires = expires or self.header("expires")
         return self.reply(200, "OK", f"Contact: {self.header('contact')};expires={expires}",
                           *lines)
@@ -54,14 +55,14 @@ class Request:
 class SipPeer:
     """with SipPeer(port, answer) as p: ... p.requests
 
-    answer(request) gives the bytes to send back, a list of them, or None.
-    tls: (certificate, key); client_ca: clients must show a certificate of it.
+    answer(request) returns the bytes to send back, a list of them, or None. tls:
+    (certificate, key); client_ca: clients must present a certificate issued by it.
     """
 
     def __init__(self, port, answer, tls=None, client_ca=None, host="127.0.0.1"):
         self.port, self.answer, self.requests, self.errors = port, answer, [], []
         self.pings, self.deaf = 0, False  # number of keep-alives; True: do not answer them
-        self.mapped = ("192.0.2.1", 4711)  # the address in STUN answers
+        self.mapped = ("192.0.2.1", 4711)  # the address in STUN responses
         self._host, self._stop = host, threading.Event()
         self._tls = None
         if tls:

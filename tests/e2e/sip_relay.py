@@ -1,5 +1,7 @@
-"""A stateless SIP proxy (RFC 3261 16.11) over UDP, IPv4: every request goes where its URI leads,
-and does not come back here. As a program: ADDRESS PORT; it says "ready"."""
+"""A stateless SIP proxy (RFC 3261 16.11) over UDP, IPv4.
+
+Every request is forwarded to its Request-URI; no Record-Route is added. As a program:
+ADDRESS PORT; it prints "ready"."""
 import hashlib
 import re
 import socket

@@ -1,6 +1,9 @@
-"""Every SIP message of ours that the tests of a file recorded, held to the grammar (sip_grammar.py)
-and to tshark's dissectors of SIP and SDP when the file's last test is over. One test alone has its
-own messages looked at in the same way. Engines and benches note theirs when they end."""
+"""Every SIP message of ours that the tests of a file recorded is checked when the
+file's last test has ended.
+
+It is checked against the grammar (sip_grammar.py) and with tshark's dissectors of SIP
+and SDP. One test alone has only its own messages checked in this way. Engines and
+benches note their messages when they end."""
 import re
 import struct
 import tempfile
@@ -9,8 +12,8 @@ from pathlib import Path
 import sip_grammar
 from capture import tshark
 
-GRAMMAR_MAX = 4000   # messages of a file that the grammar looks at, evenly spread
-_noted = []          # (message, held to the grammar)
+GRAMMAR_MAX = 4000   # messages of a file that the grammar check takes, evenly spread
+_noted = []          # (message, checked against the grammar)
 HEAD = re.compile(rb"[0-9-]{10} [0-9:.]{15} \S+ (sent|received) \S+ \S+ -> \S+, (\d+) bytes\n\n")
 
 
@@ -32,7 +35,8 @@ def sent_of_text(data):
 
 
 def pcap(messages):
-    """Exported PDUs (link type 252): no lower layer is invented, none limits the length."""
+    """Exported PDUs (link type 252): no lower layers have to be made up, and none
+    limits the length."""
     tags = struct.pack("!HH4sHH", 12, 4, b"sip\0", 0, 0)   # the dissector's name; the end
     records = [struct.pack("=IHHIIII", 0xa1b2c3d4, 2, 4, 0, 0, 1 << 20, 252)]
     for number, message in enumerate(messages):
@@ -42,7 +46,7 @@ def pcap(messages):
 
 
 def with_keys(message):
-    """Recorded keys of SRTP are asterisks, which are no base64."""
+    """Recorded SRTP keys are replaced by asterisks, which are not base64: insert a key."""
     return re.sub(rb"inline:(\*+)", lambda m: b"inline:" + b"A" * len(m[1]), message)
 
 

@@ -1,5 +1,6 @@
-"""SIPp scenarios of our own, written step by step: as called and as calling
-party, with requests of its own within the dialog both ways."""
+"""SIPp scenarios, written step by step.
+
+SIPp is the called and the calling party, and requests within the dialog go both ways."""
 import socket
 import subprocess
 import time
@@ -31,17 +32,17 @@ def _send(text, attributes=""):
     return f"<send{attributes}><![CDATA[\n\n{text}\n\n]]></send>"
 
 
-# Messages with a Contact. SIPp 3.7 forgets the remote target when it records the route of
-# another message.
+# Messages with a Contact. SIPp 3.7 forgets the remote target when it records the route
+# of another message.
 CREATE_DIALOGS = ("INVITE", "SUBSCRIBE")
 
 
 class Scenario:
-    """Steps as XML. called: SIPp answers the call, else it places it."""
+    """The steps of a scenario as XML. called: SIPp answers the call, else it places it."""
 
     def __init__(self, called):
         self.called, self.steps, self._cseq = called, [], 1
-        self._requested = None   # the method of the last request, but for ACK
+        self._requested = None   # the method of the last request, except ACK
         self.variables, self._labels = [], 0
 
     def expect(self, request=None, response=None, optional=False, has=None, keep=False,
@@ -97,7 +98,7 @@ class Scenario:
 
     def invite_reply(self, code, phrase="OK", lines=(), sdp=False,
                      tag="[pid]SIPp[call_number]"):
-        """Answer the INVITE, also after other requests: its headers were kept."""
+        """Answer the INVITE, also after other requests: its headers were stored."""
         self.steps.append(_send(_body(
             [f"SIP/2.0 {code} {phrase}", "Via:[$via]", "From:[$from]",
              f"To:[$to];tag={tag}", "[last_Call-ID:]", "CSeq:[$cseq]", CONTACT,
@@ -105,7 +106,7 @@ class Scenario:
         return self
 
     def keep_invite(self):
-        """Directly behind the INVITE's expect(keep=True)."""
+        """Use it directly after the INVITE's expect(keep=True)."""
         extra = "".join(
             f'<ereg regexp=".*" search_in="hdr" header="{h}:" assign_to="{n}"/>'
             for h, n in (("Via", "via"), ("CSeq", "cseq")))
@@ -114,7 +115,7 @@ class Scenario:
         return self
 
     def keep(self, prefix):
-        """Directly behind a request's expect(): for kept_reply()."""
+        """Use it directly after a request's expect(): for kept_reply()."""
         names = [(h, prefix + h.lower()) for h in ("Via", "From", "To", "CSeq")]
         actions = "".join(f'<ereg regexp=".*" search_in="hdr" header="{h}:" '
                           f'assign_to="{name}"/>' for h, name in names)
@@ -132,7 +133,8 @@ class Scenario:
         return self
 
     def ack_refused(self):
-        """ACK to a final response other than 2xx, with the branch of the INVITE."""
+        """Send the ACK of a final response other than 2xx, with the branch of the
+        INVITE."""
         back = len(self.steps) - self._invite_step
         self.request("ACK")
         self.steps[-1] = self.steps[-1].replace("[branch]", f"[branch-{back}]")
@@ -167,7 +169,7 @@ class Scenario:
         return self.begin("INVITE", lines, sdp)
 
     def begin(self, method, lines=(), sdp=False, again=False):
-        """Send a request outside of dialogs; again: with the next CSeq number."""
+        """Send a request outside of a dialog; again: with the next CSeq number."""
         self._requested = method
         self._cseq = self._cseq + 1 if again else 1
         self._invite_cseq = self._cseq
@@ -190,7 +192,7 @@ class Scenario:
         return self
 
     def cancel(self):
-        """Cancel the INVITE, which has a provisional response."""
+        """Cancel the INVITE after a provisional response."""
         self._requested = "CANCEL"
         self.steps.append(_send(_body(
             ["CANCEL sip:[service]@[remote_ip]:[remote_port] SIP/2.0", "[last_Via:]",
@@ -212,7 +214,7 @@ class Scenario:
 
 
 class Sipp:
-    """One call of a scenario; wait() is 0 if it went as it says."""
+    """One call of a scenario; wait() is 0 if it followed the scenario."""
 
     def __init__(self, folder, scenario, port, to=None, service="1002"):
         self.port, self._folder = port, folder

@@ -1,4 +1,4 @@
-"""States of earlier schemas, made by make_state.py: put in place and compared."""
+"""States of earlier schemas, made by make_state.py: they are installed and compared."""
 import json
 import shutil
 import sqlite3
@@ -10,8 +10,8 @@ STATES = Path(__file__).parent / "state"
 
 # Members whose value depends on the time of the request.
 VOLATILE = {
-    "state", "last_seen", "in_use",          # an agent's: all are offline
-    "last_used_at",                          # of the key that asks
+    "state", "last_seen", "in_use",          # of an agent: all are offline
+    "last_used_at",                          # of the key that is used
     "next_at", "next_times",                 # of schedules
 }
 # Lists that may be longer in newer versions.
@@ -19,7 +19,8 @@ GROWING = {"history"}
 
 
 def dump(path):
-    """(lines of the schema, {table: rows as dicts}) of a database that nobody has open."""
+    """(lines of the schema, {table: rows as dicts}) of a database that no process has
+    open."""
     db = sqlite3.connect(path)
     db.row_factory = sqlite3.Row
     schema = sorted(" ".join(row["sql"].split()) for row in db.execute(
@@ -40,7 +41,7 @@ def made_by(number, path):
 
 
 class State:
-    """state = State(10); state.put(controller) before that starts"""
+    """Use: state = State(10); state.put(controller), before the controller starts."""
 
     def __init__(self, number):
         self.number = number
@@ -59,8 +60,10 @@ class State:
         c.keys = {name: tuple(key) for name, key in self.secrets["keys"].items()}
 
     def expected(self, path):
-        """The expected answer of this version: the status of a run now follows its retries
-        (docs/reference/api.md), which it did not when the state was made."""
+        """The expected response of this version.
+
+        The status of a run now follows its retries (docs/reference/api.md). It did not
+        when the state was made."""
         later = {was["run"]["retry_of"]: sid for p, was in self.answers.items()
                  if (sid := p.removeprefix("/runs/")) != p and "/" not in sid}
         parts = path.split("/")
@@ -75,7 +78,7 @@ class State:
 
 
 def differences(old, new, at=""):
-    """Differences between the old answer and the new one. New members are allowed."""
+    """Differences between the old response and the new one. New members are allowed."""
     if isinstance(old, dict) and isinstance(new, dict):
         for name, value in old.items():
             if name in VOLATILE:
