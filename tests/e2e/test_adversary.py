@@ -1,5 +1,5 @@
-"""A peer that breaks the rules: no crash, no leak, every call ends in bounded
-time with a named reason. What an engine sends meanwhile follows the grammar."""
+"""A peer that breaks the rules: no crash, no leak, and every call ends in bounded time
+with a named reason. What an engine sends meanwhile follows the grammar."""
 import concurrent.futures
 import random
 import re
@@ -17,7 +17,7 @@ from ports import PortBlock
 
 
 def ending(peer, code=200):
-    """They hang up; answer."""
+    """The engine hangs up; answer its BYE."""
     peer.reply(peer.expect("BYE"), code)
 
 
@@ -84,7 +84,7 @@ def wrong_tags(peer):
 
 
 def unheard_of(*starts):
-    """Refusals that are none, then an answer."""
+    """Invalid failure responses, then a valid answer."""
     def script(peer):
         invite = peer.expect("INVITE")
         peer.remember(invite)
@@ -98,7 +98,8 @@ def unheard_of(*starts):
 
 
 def longer_than_it_is(peer):
-    """Content-Length exceeds the datagram: no refusal, no answer, and a request gets a 400."""
+    """Content-Length exceeds the datagram: a response is discarded, and a request gets
+    a 400."""
     invite = peer.expect("INVITE")
     peer.reply(invite, 603, length=1)
     peer.reply(invite, 200, body=peer.sdp, length=len(peer.sdp) + 1)
@@ -122,7 +123,7 @@ def no_contact(peer):
 
 
 def provisionals(peer):
-    """A new branch each time, until they give up."""
+    """Provisional responses, each of another early dialog, until the engine gives up."""
     invite = peer.expect("INVITE")
     for n in range(400):
         peer.reply(invite, (180, 183, 181, 199)[n % 4], to_tag=f"t{n}", body=peer.sdp)
@@ -184,7 +185,7 @@ def timers_raised(peer):
 
 
 def early_bye(peer):
-    """A BYE before our ACK."""
+    """A BYE before the engine's ACK."""
     invite = peer.expect("INVITE")
     peer.remote, peer.target = invite.get("From"), invite.get("Contact").strip("<>")
     peer.call_id, peer.mine = invite.get("Call-ID"), invite.get("To") + ";tag=adv"
@@ -207,7 +208,7 @@ def silent_bye(peer):
 
 
 def after_the_end(peer):
-    """Requests of a dialog that is over are none of ours."""
+    """Requests in a dialog that has ended get a 481."""
     peer.called()
     ending(peer)
     for method in ("INVITE", "BYE", "INFO", "UPDATE", "OPTIONS", "MESSAGE", "REFER", "NOTIFY"):
@@ -239,7 +240,7 @@ def cseq_jumps(peer):
 
 
 def broken_offers(peer):
-    """In a call: each is refused, and the call goes on."""
+    """During a call each broken offer is refused, and the call continues."""
     peer.called()
     for method in ("INVITE", "UPDATE"):
         for body in ("v=0", "m=audio", "\0", peer.sdp.replace("0 8", "96"),
@@ -260,7 +261,7 @@ def broken_offers(peer):
 
 
 def reliable_jumps(peer):
-    """RSeq out of order, PRACK never answered."""
+    """RSeq out of order, and PRACK never answered."""
     invite = peer.expect("INVITE")
     for rseq in ("0", "7", "9", "7", "8", "x", "4294967295", "-1"):
         peer.reply(invite, 183, headers=["Require: 100rel", f"RSeq: {rseq}"], body=peer.sdp)
@@ -278,7 +279,7 @@ def ok_again_and_again(peer):
 
 
 def forked_answers(peer):
-    """Three branches answer: one is the call, the others get ACK and BYE."""
+    """Three branches answer: one becomes the call, the others get ACK and BYE."""
     invite = peer.expect("INVITE")
     for n in range(3):
         peer.reply(invite, 180, to_tag=f"b{n}")
@@ -292,7 +293,7 @@ def forked_answers(peer):
 
 
 def late_ok_to_cancel(peer):
-    """The 200 crosses their CANCEL: acknowledged and ended."""
+    """The 200 crosses the engine's CANCEL: it is acknowledged and the call is ended."""
     invite = peer.expect("INVITE")
     peer.reply(invite, 180)
     cancel = peer.expect("CANCEL")
@@ -303,7 +304,8 @@ def late_ok_to_cancel(peer):
 
 
 def glare(peer):
-    """Our re-INVITE crosses theirs: 491 both ways, theirs again later."""
+    """The peer's re-INVITE crosses the engine's: 491 both ways, and the engine repeats
+    its own later."""
     peer.called()
     theirs = peer.expect("INVITE")
     branch = peer.request("INVITE", body=peer.sdp)
@@ -329,7 +331,7 @@ def challenged_within(peer):
 
 
 def readdressed(peer):
-    """Offers within the call that cannot be used are refused, the call goes on."""
+    """Unusable offers during a call are refused, and the call continues."""
     peer.called()
     for where, warning in (("6 2001:db8::1", "301"), ("4 224.2.0.1/127", "330"),
                            ("4 192.0.2.1", "399")):
@@ -359,7 +361,7 @@ CALLED = {
                   "names ::1 for its RTCP"),
     "unknown profile": (sdp(SDP.format(port=9).replace("RTP/AVP", "UDP/X")), {}, "failed",
                         "audio over UDP/X"),
-    # RTCP's would be 65536: a call without RTCP
+    # RTCP's port would be 65536: a call without RTCP
     "last port": (sdp(SDP.format(port=65535)), {}, "local", "hung up by us"),
     "re-INVITE to IPv6": (readdressed, {"call_duration": "60"}, "remote", "hung up by the peer"),
     "broken SDP": (sdp("v=0\r\nm=audio\r\n"), {}, "failed", "SDP"),
@@ -370,7 +372,8 @@ CALLED = {
     "truncated": (truncated, {}, "rejected", ""),
     "64 kB": (huge, RING, "", ""),
     "answers to nothing": (unknown_responses, {}, "rejected", ""),
-    # RFC 3261 8.2.6.2, 7.1, 7.2, 18.3: discarded; the good one after them is taken
+    # RFC 3261 8.2.6.2, 7.1, 7.2, 18.3: discarded; the valid response after them is
+    # accepted
     "wrong tags": (wrong_tags, {}, "local", ""),
     "statuses of no class": (unheard_of("SIP/2.0 700 x", "SIP/2.0 799 x", "SIP/2.0 999 x",
                                         "SIP/2.0 66139 x", "SIP/2.0 099 x"), {}, "local", ""),
@@ -426,7 +429,7 @@ def called_by_us(build, number, script, more):
                 if peer._script is after_the_end:
                     peer._thread.join(30)
                 engine.end()
-            # what a peer does is not our fault
+            # an error of the peer is not counted as ours
             assert engine.finish["outcome"] == "completed", engine.finish
             assert not [e for e in engine.events if e["kind"] == "flaw"], engine.events
             (call,) = engine.calls()
@@ -453,7 +456,8 @@ def test_it_is_called(called, name):
 
 
 def test_an_address_that_the_firewall_forbids(build):
-    """The kernel refuses each packet: the call fails, we are not at fault."""
+    """The kernel refuses each packet: the call fails, but it is not counted as our
+    error."""
     with own_network():
         try:
             run("iptables", "-A", "OUTPUT", "-d", "127.0.0.9", "-p", "udp", "-j", "DROP")
@@ -513,7 +517,7 @@ def answering(build):
 
 
 def alive(engine):
-    """A call still goes as it should."""
+    """A normal call still works."""
     with Peer() as peer:
         peer.dial("1002", engine.port)
         peer.request("BYE")
@@ -537,7 +541,7 @@ def test_broken_invites(answering):
 
 
 def end_calls(peer):
-    """ACK and BYE for what was answered 200: each call up holds RTP ports."""
+    """ACK and BYE for each call that was answered with 200, as a call holds RTP ports."""
     while message := peer.receive(0.05):
         number, _, method = message.get("CSeq").partition(" ")
         if message.code != 200 or method.strip() != "INVITE" or not number.isdigit():
@@ -580,7 +584,7 @@ def test_early_bye_and_cancel_races(answering):
         peer.fresh("1002", answering.port)
         branch = peer.request("INVITE", body=peer.sdp)
         peer.request("CANCEL", branch=branch, cseq=peer.cseq)
-        # whichever was first: 487, or 200 and a BYE
+        # whichever came first: 487, or 200 and a BYE
         final = peer.final("INVITE")
         peer.remote = final.get("To")
         if final.code == 200:
@@ -590,7 +594,7 @@ def test_early_bye_and_cancel_races(answering):
         else:
             assert final.code == 487, final.text
             peer.request("ACK", branch=branch, cseq=peer.cseq)
-        # nothing is left of it
+        # no call is left
         peer.request("BYE")
         assert peer.final("BYE").code == 481
         peer.request("CANCEL", branch="z9hG4bKnone", cseq=peer.cseq)
@@ -624,7 +628,8 @@ MALFORMED_REFER_TO = [
 
 
 def test_malformed_refer_to(answering):
-    """400 before anything else, whether the account takes a REFER or not (RFC 3515 2.4.2)."""
+    """400 before any other check, whether the account accepts REFER or not (RFC 3515
+    2.4.2)."""
     codes = []
     with Peer() as peer:
         for headers in MALFORMED_REFER_TO:
@@ -645,7 +650,8 @@ def test_malformed_refer_to(answering):
 
 
 def test_refer_of_no_dialog(build):
-    """Where the action accepts it the call is placed, and who asked is told; 603 else."""
+    """If the action accepts the REFER, the call is placed and the referrer is notified;
+    otherwise 603."""
     ports = PortBlock()
     action = {"type": "answer", "credentials": [{"username": "1002"}], "accept_refer": 1}
     with Peer() as peer, Peer() as third, \
@@ -683,7 +689,7 @@ def test_refer_of_no_dialog(build):
 
 
 def test_pieces_over_tcp(answering):
-    """One byte at a time, two in one, garbage, and connections that break."""
+    """One byte at a time, two messages in one segment, garbage, and broken connections."""
     with Peer() as peer:
         def options(n):
             return (f"OPTIONS sip:1002@127.0.0.1 SIP/2.0\r\nVia: SIP/2.0/TCP 127.0.0.1:{peer.port}"

@@ -1,4 +1,4 @@
-"""Agents as their operator changes them: name, pool, draining."""
+"""Changes of an agent by its operator: name, pool, draining."""
 import os
 import subprocess
 import threading
@@ -44,7 +44,7 @@ def test_named_and_moved(lab):
     assert answer.ok, answer.text
     now = lab.read()
     assert (now["name"], now["pool_name"], now["draining"]) == ("another", "b", 0)
-    # it is given the jobs of its new pool, and none of the old one
+    # it gets the jobs of its new pool, and none of the old one
     old, new = scenario(lab.c, lab.pools[0]), scenario(lab.c, lab.pools[1])
     job, = lab.agent.jobs(1).values()
     assert job["session_id"] == new != old
@@ -58,7 +58,8 @@ def test_named_and_moved(lab):
 
 
 def test_what_an_agent_does_is_no_edit(lab):
-    """Its polls and jobs change what is shown of it: the tag, but nothing that If-Match looks at."""
+    """Polls and jobs change what is shown of an agent and its ETag, but nothing that
+    If-Match compares."""
     first = lab.c.request("GET", lab.path)
     body = {k: first.json()["agent"][k] for k in ("name", "pool_id", "draining")}
     tag = first.headers["ETag"]
@@ -79,7 +80,8 @@ def test_what_an_agent_does_is_no_edit(lab):
 
 
 def test_drained_and_back(lab):
-    """It keeps its job, and gets others only when it is taken back: then at once."""
+    """A drained agent keeps its job. It gets new ones only when it is enabled again,
+    and then at once."""
     scenario(lab.c, lab.pools[0])
     job, = lab.agent.jobs(1).values()
     lab.agent.start(job)
@@ -103,7 +105,8 @@ def test_drained_and_back(lab):
 
 
 def test_another_poll_does_not_place_on_it(lab):
-    """Of two agents of a pool the drained one is left out, also when the other one asks."""
+    """Of two agents of a pool the drained one is left out, also when the other one
+    polls."""
     two = FakeAgent(lab.c, lab.pools[0]["join_token"], "two", capacity=1)
     lab.agent.poll()
     two.poll()

@@ -1,4 +1,4 @@
-"""Uploads: forms with a file, base64, and names that want to be paths."""
+"""Uploads: forms with a file, base64, and names that look like paths."""
 import base64
 import concurrent.futures
 import hashlib
@@ -101,7 +101,7 @@ def test_limits(server, unique):
     problem(upload(server, unique, b"x" * (4 << 20)), 413)
     problem(server.request("POST", "/appimages", data=(b"x" * 65536 for _ in range(64)),
                            headers={"Content-Type": "multipart/form-data; boundary=x"}), 413)
-    # without a file the limit of other bodies holds
+    # without a file the limit of other bodies applies
     problem(server.request("POST", "/appimages", {"name": unique, "content": "A" * (2 << 20)}),
             413)
     problem(server.request("POST", "/appimages", files=[
@@ -173,7 +173,7 @@ def test_parallel_uploads(server, unique):
 
 
 class RawUpload:
-    """POST /appimages by hand: only what is asked for is sent."""
+    """POST /appimages by hand: it sends only the given bytes."""
 
     def __init__(self, server, key, length, extra=""):
         host, port = server.url.removeprefix("http://").split(":")
@@ -194,7 +194,7 @@ class RawUpload:
 
 
 def waiting_files(server):
-    """Uploads on disk that are not complete: files without a name."""
+    """Incomplete uploads on disk: files without a name."""
     folder = f"/proc/{server.process.pid}/fd"
     found = 0
     for fd in os.listdir(folder):
@@ -212,12 +212,12 @@ FORM = (b'--b\r\nContent-Disposition: form-data; name="name"\r\n\r\nraw\r\n'
 @pytest.mark.parametrize("key, status", [(None, 401), ("read", 403)])
 def test_refused_upload_is_not_read(server, key, status):
     for length in (4096, 2 << 20):
-        # held back: the answer comes instead of "100 Continue"
+        # the client waits: the response comes instead of "100 Continue"
         held = RawUpload(server, key, length, "Expect: 100-continue\r\n")
         assert held.answer().startswith(f"HTTP/1.1 {status} ")
-    # a large one that is not held back is answered before it is sent
+    # a large body that is sent without waiting is answered before its end
     assert RawUpload(server, key, 2 << 20).answer().startswith(f"HTTP/1.1 {status} ")
-    # of a small one nothing is kept, and the connection goes on
+    # nothing of a small one is kept, and the connection continues
     small = RawUpload(server, key, len(FORM) + 1000)
     small.send(FORM)
     server.api("GET", "/")

@@ -135,7 +135,7 @@ def test_body_above_the_limit(server):
     data = b"x" * (2 << 20)
     problem(server.request("POST", "/projects", data=data), 413)
 
-    def pieces():  # no Content-Length: the server has to count
+    def pieces():  # no Content-Length: the server has to count the bytes
         for _ in range(32):
             yield b"x" * 65536
     problem(server.request("POST", "/projects", data=pieces()), 413)

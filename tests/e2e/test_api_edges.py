@@ -1,5 +1,5 @@
-"""Requests as HTTP and JSON libraries write them: filters in any order, null, 1.0, names that
-nothing has, deprecated routes, and public links."""
+"""Requests as HTTP and JSON libraries write them: filters in any order, null, 1.0,
+unknown names, deprecated routes, and public links."""
 import itertools
 import uuid
 
@@ -34,7 +34,7 @@ FILTERS = [("filtername", "test_id"), ("filterval", "1"), ("filtername", "tags")
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 def test_filters_are_paired_by_their_number(server, order):
-    """The nth name with the nth value, in whatever order they stand."""
+    """The nth name belongs to the nth value, whatever their order."""
     query = [FILTERS[i] for i in order]
     names = [v for k, v in query if k == "filtername"]
     values = [v for k, v in query if k == "filterval"]
@@ -111,7 +111,7 @@ def test_null_is_as_if_left_out(server):
     assert answer.status_code == 200, answer.text
 
 
-# ---- names and ids that nothing has ----
+# ---- unknown names and ids ----
 
 @pytest.mark.parametrize("path, body", [
     ("/tests/run", {"test.name": "nobody"}), ("/tests/run", {"test.id": 999}),
@@ -119,7 +119,7 @@ def test_null_is_as_if_left_out(server):
     ("/projects/run", {"project.name": "nobody"})])
 @pytest.mark.parametrize("form", [False, True])
 def test_a_start_that_names_nothing(server, path, body, form):
-    """In the body a 422 with the pointer; in the path a 404."""
+    """An unknown name in the body: 422 with the pointer; in the path: 404."""
     answer = server.request("POST", path, None if form else body,
                             data={k: str(v) for k, v in body.items()} if form else None)
     key, = body

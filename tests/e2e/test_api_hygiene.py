@@ -1,4 +1,4 @@
-"""Conditional and repeated requests, limits, and clients that are no HTTP clients."""
+"""Conditional and repeated requests, limits, and clients that do not speak HTTP."""
 import base64
 import concurrent.futures
 import json
@@ -64,7 +64,7 @@ def test_if_match(server, kind, body):
     tag = made.headers["ETag"]
     second = server.request("PUT", path, body, headers={"If-Match": tag})
     assert second.status_code == 200, second.text
-    # the same values again are a change too: passwords do not show
+    # the same values again count as a change: passwords are not readable
     assert second.headers["ETag"] != tag
     for wrong in (tag, '"x"', "x", ""):
         problem(server.request("PUT", path, body, headers={"If-Match": wrong}), 412)
@@ -105,7 +105,7 @@ def test_repeated_start_is_one_run(server, started):
     problem(server.request("POST", started, {"report.mode": "full"}, headers=headers), 422)
     problem(server.request("POST", started + "?x=1", {"report.mode": "kiosk"},
                            headers=headers), 422)
-    # keys have names of their own
+    # API keys have their own names
     other = server.request("POST", started, {}, key="run", headers=headers)
     assert other.status_code == 200
     assert other.json()["data"]["session_id"] != first.json()["data"]["session_id"]
@@ -114,7 +114,8 @@ def test_repeated_start_is_one_run(server, started):
 @pytest.mark.parametrize("kind", ["tests", "projects"])
 @pytest.mark.parametrize("started_something", [False, True])
 def test_request_cut_off_by_a_crash(started_something, kind):
-    """What a crash leaves of a request is made by hand: the moment is too short to hit."""
+    """The state that a crash leaves of a request is made by hand: the moment is too
+    short to hit."""
     headers = {"Idempotency-Key": "crash"}
     with Controller(claim_timeout_s=300) as c:
         test = make_test(c)[1]
@@ -229,7 +230,7 @@ def answer_of(s):
         while piece := s.recv(65536):
             data += piece
     except OSError:
-        pass  # cut off
+        pass  # the connection was closed
     return data
 
 
@@ -254,7 +255,7 @@ def test_malformed_requests(server, data):
             s.sendall(data)
             s.shutdown(socket.SHUT_WR)
         except OSError:
-            pass  # refused before all was sent
+            pass  # refused before the whole request was sent
         answer = answer_of(s)
     assert b" 500 " not in answer[:20]
     assert b"<html" not in answer
@@ -274,21 +275,21 @@ def test_malformed_requests(server, data):
      413),
     (b"POST /api/v2/projects HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400)])
 def test_what_never_reaches_a_route(server, data, status):
-    """Answers of the HTTP library itself have the form of all others."""
+    """Responses of the HTTP library itself have the same form as all others."""
     ids = set()
     for _ in range(2):
         with connect(server) as s:
             try:
                 s.sendall(data)
             except OSError:
-                pass  # refused before all was sent
+                pass  # refused before the whole request was sent
             head, _, body = answer_of(s).partition(b"\r\n\r\n")
         lines = head.decode().split("\r\n")
         headers = {n.lower(): v for n, v in (line.split(": ", 1) for line in lines[1:])}
         assert lines[0].split()[1] == str(status), head
         assert headers["content-type"] == "application/problem+json"
         assert headers["connection"] == "close"
-        # see library.c: libmicrohttpd 0.9.75 writes another head behind it
+        # see library.c: libmicrohttpd 0.9.75 writes a second header section after it
         if b"Content-Length" in data and headers["content-length"] == "0":
             assert b"<html" not in body
             ids.add(headers["x-request-id"])
@@ -309,7 +310,7 @@ def test_what_never_reaches_a_route(server, data, status):
     ("GET {} HTTP/1.1\r\nHost: [::1]:80\r\n", 200), ("GET {} HTTP/1.1\r\nHost:\r\n", 200)])
 @pytest.mark.parametrize("path", ["/api/v2/projects", "/healthz"])
 def test_host(server, path, head, status):
-    """RFC 9112 section 3.2: one Host, and one that is a host; none only in HTTP/1.0."""
+    """RFC 9112 section 3.2: exactly one valid Host; it may be absent in HTTP/1.0 only."""
     key = base64.b64encode(":".join(server.keys["admin"]).encode()).decode()
     with connect(server) as s:
         s.sendall((head.format(path) + f"Authorization: Basic {key}\r\n"
@@ -317,7 +318,7 @@ def test_host(server, path, head, status):
         answer = answer_of(s)
     assert answer.split()[1] == str(status).encode(), answer
     if status == 400:
-        # libmicrohttpd 1.0 refuses a request without Host itself, and does not say why
+        # libmicrohttpd 1.0 itself refuses a request without Host, and gives no reason
         detail = json.loads(answer.partition(b"\r\n\r\n")[2])["detail"]
         assert "Host" in detail or (
             "ost:" not in head and detail == "this is no HTTP request that can be understood")

@@ -1,4 +1,4 @@
-"""Runs of whole projects and further attempts of failed runs."""
+"""Runs of whole projects, and retries of failed runs."""
 import re
 import time
 import uuid
@@ -16,7 +16,7 @@ POLLED = {"run_status", "project_id", "total_tests", "tests_started",
 
 
 class Lab:
-    """Tests register one user each; the user's name says how they end."""
+    """Each test registers one user; the user's name determines how the test ends."""
 
     def __init__(self, c):
         self.c = c
@@ -265,7 +265,8 @@ def test_a_test_that_cannot_start_is_an_errored_run(lab):
 
 
 def test_restart_goes_on(lab):
-    """Killed in the middle, with a second project run beside it."""
+    """The controller is killed in the middle of a project run, while a second one is
+    active."""
     project, _ = lab.project("passed", "passed")
     runs = [start(lab, project), start(lab, project)]
     lab.c.kill()
@@ -307,7 +308,7 @@ def test_a_failed_run_starts_again(lab, outcome, ends, expected):
     assert [r["retried_by"] for r in runs] == \
         [r["session_id"] for r in runs[1:]] + [None]
     assert runs[0]["session_id"] == answer["data"]["session_id"]
-    # with what the first one was started with
+    # with the parameters of the first start
     assert [s["attempt"] for s in seen] == [r["attempt"] for r in runs]
     for spec in seen:
         assert spec["steps"][0][0]["regexpire"] == 77
@@ -348,7 +349,7 @@ def test_the_public_link_of_a_project_run_is_revoked(lab):
     assert public.get(link, auth=None).status_code == 404
     assert public.get(first + "/data", auth=None).status_code == 404
     problem(lab.c.request("DELETE", f"{path}/kiosk"), 404)
-    # what starts later has no link either
+    # a run that starts later has no link either
     with lab.worker():
         found = lab.ended(run_uuid)
     assert len(found["runs"]) == 2
@@ -376,12 +377,12 @@ def test_a_stopped_run_does_not_start_again(lab):
         lab.waits_for(lambda: worker.specs)
         lab.c.api("POST", f"/runs/{session}/stop")
         lab.waits_for(lambda: attempts(lab, test)[0]["is_finished"])
-        time.sleep(1.5)  # a pass of the engine
+        time.sleep(1.5)  # one pass of the run engine
     assert [r["status"] for r in attempts(lab, test)] == ["stopped"]
 
 
 def test_an_attempt_that_cannot_be_planned(lab):
-    """The pool is gone: the failure is final, and nothing hangs."""
+    """The pool was deleted: the failure is final, and the project run ends."""
     project, (test,) = lab.project("lost", retries_on_failure=1)
     run = start(lab, project)
 

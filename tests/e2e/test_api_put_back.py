@@ -1,5 +1,5 @@
-"""What GET answers, PUT takes: unchanged, with one change, and with read-only members changed;
-and no password is lost on the way."""
+"""PUT accepts what GET returned: unchanged, with one change, and with read-only members
+changed. No password is lost on the way."""
 import itertools
 import json
 import sqlite3
@@ -11,7 +11,7 @@ from contract_lab import Lab
 from test_api_basics import problem
 
 NUMBERS = itertools.count()
-# kind: (a change of one member, a read-only member with a value that it has not)
+# kind: (a change of one member, a read-only member with another value)
 KINDS = {
     "projects": ({"description": "changed"}, {"created_at": "2001-01-01 00:00:00"}),
     "targets": ({"domain": "example.net"}, {"updated_at": "2001-01-01 00:00:00"}),
@@ -24,7 +24,7 @@ KINDS = {
     "schedules": ({"report_mode": "print"}, {"test_name": "another"}),
     "users": ({"rights": "run"}, {"created_at": "2001-01-01 00:00:00"}),
 }
-# what changes without an edit, so that any value is taken
+# members that change without an edit, so that any value is accepted
 OBSERVED = {"agents": {"last_seen": "2001-01-01 00:00:00", "in_use": 3, "state": "draining"},
             "agent-pools": {"agent_count": 77}, "schedules": {"next_at": None, "history": []}}
 
@@ -46,7 +46,7 @@ def record(lab, kind, **more):
 
 
 def edited(kind, r):
-    """Without what a PUT or time changes."""
+    """Without the members that a PUT or time changes."""
     return {k: v for k, v in r.items() if k != "updated_at" and k not in OBSERVED.get(kind, ())
             and k != "clock_offset_us"}
 
@@ -58,7 +58,7 @@ def test_every_kind_is_here():
 
 
 def as_form(r):
-    """A form has no null: what is null is left out."""
+    """A form has no null: such members are left out."""
     return {k: v if isinstance(v, str) else json.dumps(v) for k, v in r.items() if v is not None}
 
 
@@ -103,7 +103,7 @@ def test_another_value_of_a_read_only_member(lab, kind):
     said = problem(lab.c.request("PUT", path, {**was, "nothing": 1}), 422)
     assert [e["pointer"] for e in said["errors"]] == ["/nothing"]
     assert edited(kind, lab.c.api("GET", path)[singular]) == edited(kind, was)
-    # a copy that is old is told so first
+    # a stale copy is refused as such first
     answer = lab.c.request("PUT", path, {**was, **wrong}, headers={"If-Match": '"x"'})
     problem(answer, 412)
     problem(lab.c.request("PUT", f"/{kind}/999999", was), 404)
@@ -144,7 +144,7 @@ def test_passwords_survive_what_was_read(lab):
     assert before == [True, False, True, False]
     lab.c.api("PUT", path, was)
     assert [c for _, c in has(lab, path)] == before
-    # the nth of a username keeps the nth's password, whatever stands in between
+    # the nth entry of a username keeps the nth password, whatever is between them
     moved = [was["credentials"][i] for i in (1, 0, 2, 3)]
     lab.c.api("PUT", path, {"name": was["name"], "credentials": moved})
     assert has(lab, path) == [("b", False), ("a", True), ("a", True), ("a", False)]

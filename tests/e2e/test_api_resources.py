@@ -29,7 +29,7 @@ def make(server, unique, kind, **fields):
 
 @pytest.fixture
 def parts(server, unique):
-    """What a test refers to."""
+    """The records that a test refers to."""
     return {
         "project": make(server, unique, "projects")["id"],
         "pool": make(server, unique, "agent-pools")["id"],
@@ -126,7 +126,7 @@ def test_passwords_are_never_read(server, unique):
     back = server.api("PUT", path, {"name": unique, "credentials": users})
     assert [u["has_password"] for u in
             back["credential_pool"]["credentials"]] == [True, False]
-    # left out it would be lost: that has to be said
+    # without it the password would be lost: the API must say so
     problem(server.request("PUT", path, {"name": unique, "credentials": [{"username": "1001"}]}), 422)
     gone = server.api("PUT", path, {"name": unique, "credentials": [
         {"username": "1001", "has_password": 0}]})

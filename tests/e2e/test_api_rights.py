@@ -1,4 +1,4 @@
-"""Every route of the table asks for its right; keys end."""
+"""Every route of the table requires its right; keys expire."""
 import datetime
 import time
 
@@ -20,7 +20,7 @@ def server():
 
 
 def routes(server):
-    """(method, path, right) of every route, with ids that name nothing."""
+    """(method, path, right) of every route, with ids of no record."""
     found = []
     for e in server.api("GET", "/")["endpoints"]:
         path = "/".join("999999" if p.startswith(":") else p

@@ -1,4 +1,4 @@
-"""Runs and metrics over rows as the run engine and agents leave them."""
+"""Runs and metrics over database rows as the run engine and agents write them."""
 import json
 import math
 import re
@@ -61,7 +61,7 @@ class Rows:
 
     def points(self, run_id, role, direction, measure, t, agents,
                with_sketch=True):
-        """One interval; agents is a list of each one's samples."""
+        """One interval; agents is a list with the samples of each agent."""
         self.db.execute(
             "INSERT INTO series (run_id, role, dir, measure) VALUES (?,?,?,?) "
             "ON CONFLICT DO NOTHING", (run_id, role, direction, measure))
@@ -95,7 +95,7 @@ def server():
         rows.run(1, test_id=7)
         rows.run(2, status="failed", result_description="callee: MOS 3.1")
         rows.run(3, status="errored", tags_json="[]", project_name="q")
-        # phases that stay as they are: there is no lease that could end
+        # phases that do not change: there is no lease that could expire
         rows.run(4, phase="queued", status="running", stopped_at=None)
         rows.run(5, status="stopped", tags_json='["b%"]')
         rows.run(6, phase="queued", status="running", started_at=None,
@@ -218,7 +218,8 @@ def test_dates_and_pages(server):
 
 
 def test_links_keep_every_filter(server):
-    """A link with a part of them would lead to other runs; without room there is none."""
+    """A link with only some of the filters would lead to other runs; if they do not
+    fit, there is no link."""
     pairs = "&filtername=is_finished&filterval=1" * 12 + "&startdate=1&enddate=4000000000"
     answer = server.request("GET", f"/runs?count=1&orderby=id{pairs}")
     assert answer.json()["total"] > 1
@@ -226,7 +227,7 @@ def test_links_keep_every_filter(server):
     assert url.count("filterval=1") == 12 and "enddate=4000000000" in url
     second = server.request("GET", url.removeprefix("/api/v2")).json()
     assert second["total"] == answer.json()["total"] and second["start"] == 1
-    # escaped it would be too long
+    # with escapes it would be too long
     long = "&filtername=test_name&filterval=" + "%20" * 3000
     answer = server.request("GET", f"/runs?start=1&count=1{long}")
     assert answer.status_code == 200 and "Link" not in answer.headers
@@ -345,7 +346,7 @@ STATES = ("passed", "failed", "errored", "stopped")
 
 @pytest.mark.parametrize("alias", [True, False])
 def test_session_status_alias(alias):
-    """Clients that poll session_status take any word but `failed` for success."""
+    """Clients that poll session_status take any word except `failed` for success."""
     expected = {s: "failed" if alias and s != "passed" else s for s in STATES}
     with Controller(session_status_alias=alias) as c:
         pool = c.api("POST", "/agent-pools", {"name": "pool"})["agent_pool"]["id"]
@@ -383,7 +384,7 @@ def test_session_status_alias(alias):
 
 
 def listings(server, query="", times=16):
-    """The same one often enough to meet every worker, each with what it has kept."""
+    """The same listing, requested often enough to reach every worker and its cache."""
     return [server.api("GET", "/runs" + query)["runs"] for _ in range(times)]
 
 
@@ -399,7 +400,7 @@ def test_every_listing_says_what_the_runs_say(server):
 
 
 def test_listing_follows_what_happens():
-    """A run that ends, and one that is deleted, in listings that have been read before."""
+    """A run that ends, and one that is deleted, in listings that were read before."""
     with Controller(claim_timeout_s=300) as c:
         pool = c.api("POST", "/agent-pools", {"name": "pool"})["agent_pool"]["id"]
         runs = [c.api("POST", "/tests/scenarios/registration", {
@@ -418,7 +419,7 @@ def test_listing_follows_what_happens():
         assert c.request("DELETE", f"/runs/{runs[2]}").status_code == 204
         for rows in listings(c):
             assert [r["session_id"] for r in rows] == runs[1::-1]
-        # the number of a run that is gone is given to no other
+        # the number of a deleted run is not used again
         again = c.api("POST", "/tests/scenarios/registration", {
             "agentpool_id": pool, "target": "sip:127.0.0.1", "username": "1001",
             "password": "x"})["data"]["session_id"]
@@ -439,8 +440,8 @@ SELECT session_id, id, 'caller', '{}', 1, 'finished', 1, 'completed' FROM run"""
 
 
 def test_runs_that_are_over_cost_nothing():
-    """What is asked again and again (for work, for jobs, for a run's state) finds its rows by
-    an index, however many runs there were. The controller tells of statements that do not."""
+    """Frequent queries (for work, jobs, a run's state) find their rows by an index,
+    however many runs there were. The controller logs statements that do not."""
     c = Controller(poll_s=1, lease_s=3, renew_s=1)
     c.create_key()
     db = sqlite3.connect(c.state_dir / "offhook.db")
@@ -467,6 +468,6 @@ def test_runs_that_are_over_cost_nothing():
                 time.sleep(0.1)
         told = set(re.findall(r"database: \d+ steps: (.*)", c.log()))
         assert told == set()
-        # and it does tell
+        # and it does log one
         assert c.api("GET", "/runs?filtername=result_description&filterval=x")["total"] == 0
         assert re.search(r"database: \d+ steps: SELECT count", c.log())

@@ -1,4 +1,4 @@
-"""Scenarios as the API shows them, and what a start of one refuses."""
+"""Scenarios as the API shows them, and what the start of one refuses."""
 import json
 import sqlite3
 
@@ -50,7 +50,7 @@ def test_all_scenarios_are_listed(controller):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_example_starts(controller, name):
-    """What the parameters show can be sent, once the pool is a real one."""
+    """The example parameters can be sent as shown, once the pool is a real one."""
     shown = controller.api("GET", f"/scenarios/{name}/params")
     assert shown["scenario"] == name
     names = [p["name"] for p in shown["params"]]
@@ -128,7 +128,7 @@ def test_wrong_parameters(controller, more, pointer, words):
 
 
 def test_a_pool_is_shared_out(controller):
-    """One pool for two roles: each has its own part."""
+    """One pool for two roles: each gets its own part."""
     answer = start(controller, "single-call", body_of(controller, tags=["a"], name="both"))
     assert answer.status_code == 200, answer.text
     small = controller.api("POST", "/credential-pools", {

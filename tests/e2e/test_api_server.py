@@ -1,4 +1,4 @@
-"""The server under way: long-polls, stopping, clients that misbehave."""
+"""The server in operation: long polls, stopping, misbehaving clients."""
 import socket
 import threading
 import time
@@ -9,7 +9,7 @@ import requests
 from controller import Controller
 from test_api_basics import problem
 
-POLLS = 40  # ten times the workers
+POLLS = 40  # ten times the number of workers
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def start_polls(server, agent, count):
     polls = [Poll(server, agent) for _ in range(count)]
     for p in polls:
         p.start()
-    # parked: none has an answer, and the log shows no poll as served
+    # parked: no poll has a response, and the log shows none as served
     until = time.monotonic() + 10
     while time.monotonic() < until:
         agents = server.api("GET", "/agents")["agents"]
@@ -159,7 +159,7 @@ def test_clients_that_go_away(server):
         try:
             s.sendall(data)
         except OSError:
-            pass  # refused before all was sent
+            pass  # refused before the whole request was sent
         time.sleep(0.05)
         s.close()
     assert server.request("GET", "/projects").ok

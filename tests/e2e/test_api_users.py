@@ -1,4 +1,4 @@
-"""Those who sign in to the pages, administered through the API and the command line."""
+"""Users who sign in to the pages, administered through the API and the command line."""
 import os
 import subprocess
 
@@ -48,7 +48,7 @@ def test_a_new_password_ends_the_sessions(server):
     user = make(server, "ina")
     with Browser(server) as b:
         b.login("ina")
-        # another right is had at once, by the session that goes on
+        # a changed right takes effect at once, in the existing session
         put = {"name": "ina", "rights": "write"}
         server.api("PUT", f"/users/{user['id']}", put)
         assert b.state()["user"] == {"name": "ina", "rights": "write"}
@@ -87,7 +87,8 @@ def test_who_may(server):
 
 
 def test_the_first_user_may_come_this_way():
-    """The page that makes the first one has done then."""
+    """The first user may be created this way; then the page that creates the first user
+    is closed."""
     with Controller() as c, Browser(c) as b:
         code = (c.state_dir / "setup-code").read_text().strip()
         assert b.state()["setup"]

@@ -1,4 +1,4 @@
-"""Files that agents leave with a run: brought, kept, listed, read, deleted."""
+"""Files that agents upload to a run: uploaded, stored, listed, read, deleted."""
 import contextlib
 import hashlib
 import http.client
@@ -97,7 +97,7 @@ def test_brought_listed_and_read(bench):
         assert answer.headers["ETag"] == f'"{row["sha256"]}"'
         assert answer.headers["Content-Disposition"] == f'attachment; filename="{row["name"]}"'
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    # by the number of the run as well
+    # also by the number of the run
     number = bench.c.api("GET", f"/runs/{job['session_id']}")["run"]["id"]
     assert bench.c.api("GET", f"/runs/{number}/artifacts")["total"] == len(made)
     page = bench.c.api("GET", f"/runs/{number}/artifacts?start=1&count=2")
@@ -113,7 +113,7 @@ def test_same_name_again_takes_its_place(bench):
     assert bench.content(job, "a.txt").content == b"another"
     assert len(bench.listed(job)) == len(bench.files(job)) == 1
     bench.end(job)
-    # results are brought after the end, too
+    # results are uploaded after the end, too
     assert bench.agent.artifact(job, "b.txt", b"late").status_code == 201
     assert bench.content(job, "b.txt").content == b"late"
 
@@ -121,12 +121,13 @@ def test_same_name_again_takes_its_place(bench):
 @pytest.mark.parametrize("name", ["..", "../x", "..%2f..%2fx", "%2e%2e", ".x", "-x", "a%00b", "a%2fb",
                                   "a b", "x" * 101, "%ff", "a.part", "%0d%0aX-Y:%201", "é"])
 def test_no_name_leads_elsewhere(bench, job, name):
-    """Sent as it is, past what requests would make of it."""
+    """The names are sent as they are, without the normalisation that requests would
+    apply."""
     before = {p for p in bench.c.state_dir.rglob("*")}
     answer = bench.agent.session.send(raw(bench, job, name))
     assert answer.status_code in (400, 404, 422), answer.text
     assert {p for p in bench.c.state_dir.rglob("*")} - before == set()
-    # the lease takes what has a name
+    # the lease accepts valid names
     answer = bench.agent.session.send(raw(bench, job, "good"))
     assert answer.status_code in (200, 201), answer.text
 
@@ -153,11 +154,11 @@ def test_a_run_keeps_so_much(bench):
         assert bench.agent.artifact(job, f"{i}", b"x" * 30000).status_code == 201
     assert "artifact_limit" in problem(bench.agent.artifact(job, "2", b"x" * 30000), 413)["detail"]
     assert len(bench.files(job)) == 2
-    # one in the place of another counts once
+    # a file that replaces another is counted once
     assert bench.agent.artifact(job, "1", b"y" * 30000).status_code == 200
     problem(bench.agent.artifact(job, "1", b"y" * 40000), 413)
     assert bench.content(job, "1").content == b"y" * 30000
-    # a file above upload_limit is refused whatever the run holds
+    # a file above upload_limit is refused whatever the run already has
     problem(bench.agent.artifact(job, "3", b"x" * 60000), 413)
     assert len(bench.listed(job)) == len(bench.files(job)) == 2
     bench.end(job)
@@ -170,7 +171,7 @@ def test_who_may(bench):
     for key, status in (("read", 200), ("run", 200), (None, 401), (("x", "y"), 401)):
         assert bench.c.request("GET", path, key=key).status_code == status
         assert bench.c.request("GET", f"{path}/{job['role']}/a", key=key).status_code == status
-    # agents bring, and read nothing; another agent brings nothing
+    # agents upload and cannot read; another agent cannot upload
     assert bench.c.request("GET", path, key=bench.agent.auth).status_code == 401
     other = FakeAgent(bench.c, bench.pool["join_token"], "other")
     problem(other.artifact(job, "b", b"x"), 404)
@@ -196,7 +197,7 @@ def test_deleted_with_the_run(bench):
 
 
 def test_offer_and_stopped_run(bench):
-    """A job that was not confirmed takes nothing."""
+    """A job that was not confirmed accepts no files."""
     run = scenario(bench.c, bench.pool)
     job, = bench.agent.jobs(1).values()
     problem(bench.agent.artifact(job, "a", b"x"), 410)
@@ -205,7 +206,7 @@ def test_offer_and_stopped_run(bench):
 
 
 def test_slow_client_sees_the_refusal(bench):
-    """A body above the limit that waits for a 100 is refused before it is sent."""
+    """A body above the limit whose client waits for a 100 is refused before it is sent."""
     job = bench.job()
     host = bench.c.url.removeprefix("http://")
     connection = http.client.HTTPConnection(host, timeout=60)
@@ -261,7 +262,7 @@ def test_command_line(bench, build, tmp_path):
     assert "File exists" in offhook("save", run, "files", status=1)
     assert (tmp_path / "files" / f"{role}-a.wav").read_bytes() == sound
     assert "no such run" in offhook("save", NOBODY, "other", status=1)
-    # a file that is lost leaves nothing behind that looks like it
+    # a lost file leaves no entry that looks like it
     for file in bench.files(job):
         if file.read_bytes() == b"text":
             file.unlink()
@@ -276,8 +277,10 @@ ENGINE = Path(__file__).with_name("engine_of_files.py")
 
 
 def test_an_agent_brings_what_its_engine_gives(ports, tmp_path):
-    """The real agent with an engine that makes files and no calls: they are there when the
-    run ends, and none is left behind. One is above the controller's limit: the run says so."""
+    """The real agent with an engine that creates files and makes no calls.
+
+    The files are in the run when it ends, and none is left behind. One is above the
+    controller's limit: the run says so."""
     with Controller(**{**TIMES, "upload_limit": "3M"}) as c:
         pool = c.api("POST", "/agent-pools", {"name": "p"})["agent_pool"]
         agent = Agent(tmp_path, c.witness().url, pool["join_token"], ports.rtp, engine_program=ENGINE)

@@ -1,5 +1,7 @@
-"""What a call sounds like: two engines that call each other, and what each says it
-heard, against the files that were played. Through the controller: test_audio_runs.py"""
+"""The audio of a call between two engines: what each reports to have heard, against the
+files that were played.
+
+Through the controller: test_audio_runs.py"""
 import array
 import io
 import math
@@ -35,7 +37,7 @@ def dbov(amplitude):
 
 
 def voice(seed, seconds=4):
-    """Like speech: syllables of harmonics of a changing pitch, with pauses."""
+    """Artificial speech: syllables of harmonics with a changing pitch, and pauses."""
     random = Random(seed)
     samples = []
     while len(samples) < 8000 * seconds:
@@ -136,7 +138,7 @@ def test_bad_audio_shows(build, ports, prompts, prompt):
     if prompt == "silence":
         assert "level_dbov" not in heard and heard["heard_ms"] == 0
         assert heard["silence_max_ms"] >= 1000 * SECONDS - 200
-        # we sound, nothing comes: to us that is one-way
+        # we send audio and receive none: for us that is one-way audio
         assert heard["one_way_ms"] >= 1000 * (SECONDS - 1)
         assert audio(two)["one_way_ms"] == 0
     elif prompt == "clipped":
@@ -178,7 +180,7 @@ def test_prompt_is_told_from_another(build, ports, prompts, codec):
     print(f"{codec}: {right['prompt_match']:.3f}, began {right['prompt_begin_ms']:.2f} ms after "
           f"audio was expected; another {wrong['prompt_match']:.3f}")
     assert right["prompt_match"] > 0.85 and right["prompt_ms"] >= 1000 * (SECONDS - 1)
-    # it begins with the call
+    # it starts with the call
     assert -1000 < right["prompt_begin_ms"] < 1000
     assert wrong["prompt_match"] < 0.6 and "prompt_begin_ms" not in wrong
     assert one.asserts() == []
@@ -187,7 +189,7 @@ def test_prompt_is_told_from_another(build, ports, prompts, codec):
 
 
 def heard_in(file):
-    """(seconds, dB of 440 and of 1000 Hz in the second second)"""
+    """(seconds, dB of 440 and of 1000 Hz between 1 and 1.5 s)"""
     with wave.open(file, "rb") as f:
         assert (f.getnchannels(), f.getsampwidth()) == (1, 2)
         rate = f.getframerate()

@@ -1,5 +1,7 @@
-"""What a call sends on demand: files, silence, comfort noise, Opus and packet times as the
-peer wants them; heard by another engine, seen in a capture, and by a peer of our own."""
+"""What a call sends on demand: files, silence, comfort noise, Opus, and the packet
+times that the peer asks for.
+
+It is measured by another engine, in a capture, and by a peer of the test."""
 import math
 import socket
 import struct
@@ -24,7 +26,7 @@ def tone_samples(hz, ms, amplitude=8000, rate=RATE):
 def prompts_fixture(tmp_path):
     for name, content in PROMPTS.items():
         (tmp_path / f"{name}.wav").write_bytes(content)
-    # 500 ms of sound, 1500 ms of noise at -66 dBov, as a talker pauses
+    # 500 ms of sound, 1500 ms of noise at -66 dBov, like the pauses of a talker
     (tmp_path / "talk.wav").write_bytes(wav(tone_samples(440, 500) +
                                             tone_samples(500, 1500, 23)))
     return tmp_path
@@ -41,16 +43,16 @@ def test_play(build, ports, prompts, codec):
          "sipclient_actions": [["assert_audio", "tone 1000 4000"]]})
     assert one.asserts() == [] and two.asserts() == []
     (found,) = [t for t in audio(one, "out")["tones"] if abs(t["hz"] - 1000) < 4]
-    # once: the file has 1 s
+    # played once: the file has 1 s
     assert 700 <= found["ms"] <= 1000, found
     assert 900 <= audio(two)["heard_ms"] <= 1100, audio(two)
     (call,) = one.calls()
-    # the script waited for the file's end
+    # the script waited for the end of the file
     assert 2400 <= call["duration_ms"] < 12000, call
 
 
 def test_play_what_is_not_there(build, ports, prompts):
-    """It is not the peer's fault: nobody is called."""
+    """It is not the peer's failure: no call is placed."""
     steps = [[{"type": "call", "dial_destination": "1002", "credentials": [{"username": "1001"}],
                "target": target("127.0.0.1", ports.phone),
                "sipclient_actions": [["play", "nowhere.wav"]]}]]
@@ -63,7 +65,7 @@ def test_play_what_is_not_there(build, ports, prompts):
 
 @pytest.mark.parametrize("codec", ["PCMU", "G722", "opus", "L16/44100"])
 def test_mute(build, ports, prompts, codec):
-    """The two tell each other by digits how far they are, which go out muted too."""
+    """The two synchronise by digits, which are sent while muted too."""
     one, two = pair(
         build, ports, prompts,
         {"audio_codecs": [codec], "call_duration": "30",
@@ -77,12 +79,12 @@ def test_mute(build, ports, prompts, codec):
     assert one.asserts() == [] and two.asserts() == []
     assert stream(two, "in")["lost"] == 0
     assert 700 <= audio(two)["silence_max_ms"] <= 6000, audio(two)
-    # silence is sent, not left out
+    # silence is sent, not suppressed
     (call,) = one.calls()
     assert stream(one, "out")["packets"] >= call["duration_ms"] / 20 - 10
 
 
-# codec: packets of silence are comfort noise, DTX, or sent
+# codec: silence is sent as comfort noise, as DTX, or in full
 @pytest.mark.parametrize("codec, kind", [("PCMU", "noise"), ("G722", "noise"), ("GSM", "noise"),
                                          ("opus", "dtx"), ("L16/16000", "sent")])
 def test_silence_suppression(build, ports, prompts, codec, kind):
@@ -97,7 +99,7 @@ def test_silence_suppression(build, ports, prompts, codec, kind):
     packets = [p for p in capture.packets() if p[0] == int(sent["ssrc"], 16)]
     assert sent["packets"] == got["packets"] == len(packets)
     assert got["lost"] == 0 and got["expected"] == len(packets), got
-    # what is left out is neither loss nor jitter
+    # suppressed packets are neither loss nor jitter
     assert got["jitter_ms"]["max"] < 60, got["jitter_ms"]
     heard = audio(two)
     noises = [p for p in packets if p[4] == 13]
@@ -105,7 +107,7 @@ def test_silence_suppression(build, ports, prompts, codec, kind):
         assert len(packets) >= 290 and not noises
         return
     assert len(packets) < 200, len(packets)
-    # the sound comes through: 500 ms in 2 s
+    # the sound arrives: 500 ms in 2 s
     assert 1200 <= heard["heard_ms"] <= 2000, heard
     assert heard["undecodable"] == 0
     if kind == "dtx":
@@ -116,13 +118,14 @@ def test_silence_suppression(build, ports, prompts, codec, kind):
         assert noise[6] == bytes([66]) and not noise[5], noise    # -66 dBov, no marker
     assert heard["noise_dbov"] == -66
     after = [b for a, b in zip(packets, packets[1:]) if a[4] == 13 and b[4] != 13]
-    assert after and all(p[5] for p in after)   # a talkspurt begins
-    # time stamps go on through the silence
+    assert after and all(p[5] for p in after)   # a talkspurt begins (marker)
+    # timestamps continue through the silence
     assert all((b[3] - a[3]) % 160 == 0 for a, b in zip(packets, packets[1:]))
 
 
 class NoisePeer:
-    """Answers a call and sends 1000 Hz in PCMU by itself, with pauses of comfort noise."""
+    """Answers a call and sends 1000 Hz in PCMU on its own, with pauses of comfort
+    noise."""
 
     def __init__(self, port, offer_noise):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -146,7 +149,7 @@ class NoisePeer:
         return (head.replace("Content-Length: 0", f"Content-Length: {len(body)}") + body).encode()
 
     def _send(self):
-        # mu-law of +-full tone by table: G.711 by its definition
+        # mu-law of a full-scale tone by table: G.711 by its definition
         def mulaw(x):
             sign, x = (0x80, -x) if x < 0 else (0, x)
             x = min(x, 32635) + 132
@@ -215,7 +218,7 @@ def test_peer_with_comfort_noise(build, ports, prompts, agreed):
     assert 400 <= heard["silence_max_ms"] <= 900, heard
     kinds = [kind for kind, _, _ in peer.got]
     if not agreed:
-        # it did not take it: everything is sent
+        # comfort noise was not negotiated: everything is sent
         assert 13 not in kinds and kinds.count(0) >= 240, (kinds.count(0), kinds.count(13))
         return
     assert {payload for kind, _, payload in peer.got if kind == 13} == {bytes([66])}
@@ -226,24 +229,26 @@ def test_peer_with_comfort_noise(build, ports, prompts, agreed):
 
 
 def toc(payload):
-    """Of Opus (RFC 6716 3.1): configuration, whether it is stereo."""
+    """The TOC byte of Opus (RFC 6716 3.1): configuration, stereo flag."""
     return payload[0] >> 3, bool(payload[0] & 4)
 
 
 def redundant(payload):
-    """Has a copy of the packet before (RFC 6716 4.2.3 and 4.2.4: the LBRR flag stands behind the
-    VAD flag of a mono packet of 20 ms, each one bit)."""
+    """Whether it contains a copy of the packet before.
+
+    RFC 6716 4.2.3 and 4.2.4: the LBRR flag follows the VAD flag of a mono packet of 20
+    ms; each is one bit."""
     return toc(payload)[0] < 16 and bool(payload[1] & 0x40)
 
 
-# what the callee announces, and what has to be seen of the caller's packets
+# what the callee announces, and what the caller's packets must show
 OPUS = {
     "narrow": ("maxplaybackrate=8000", lambda c, stereo, size: c in range(0, 4) or c in range(16, 20)),
     "wide": ("maxplaybackrate=16000", lambda c, stereo, size: c < 12 or c in range(16, 24)),
     "full": ("maxplaybackrate=48000", lambda c, stereo, size: c in (13, 15) or c >= 28),
     "stereo": ("stereo=1", lambda c, stereo, size: stereo),
     "mono": ("stereo=0;useinbandfec=0", lambda c, stereo, size: not stereo),
-    # redundancy is of SILK and hybrid modes only
+    # only the SILK and hybrid modes have in-band FEC
     "fec": ("useinbandfec=1", lambda c, stereo, size: c < 16),
     "cbr": ("cbr=1;maxaveragebitrate=24000", lambda c, stereo, size: size == 60),
 }
@@ -259,10 +264,10 @@ def test_opus_as_the_peer_announces_it(build, ports, prompts, name):
     assert any(f" {fmtp}\r\n" in m for m in two.sent("SIP/2.0 200")), two.sent("SIP/2.0 200")
     ssrc = int(stream(one, "out")["ssrc"], 16)
     packets = [p[6] for p in capture.packets() if p[0] == ssrc]
-    # they are encoded when the answer is there: less than 3 s of them
+    # they are encoded once the answer arrives: less than 3 s of them
     assert len(packets) == stream(one, "out")["packets"] >= 50
     seen = [(*toc(p), len(p)) for p in packets]
-    # the encoder comes to its mode after some packets
+    # the encoder reaches its mode after some packets
     assert all(right(*x) for x in seen[10:]), sorted(set(seen))
     assert audio(two)["undecodable"] == 0 and "level_dbov" in audio(two)
     copies = sum(redundant(p) for p in packets)

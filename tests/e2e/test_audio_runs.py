@@ -1,5 +1,5 @@
-"""What runs through the controller say of the sound of their calls: bad audio is found, clean
-audio is not; figures, recordings, delay and digits."""
+"""What runs through the controller report about the audio of their calls: bad audio is
+detected, good audio is not reported. Also figures, recordings, delay and digits."""
 import io
 import socket
 
@@ -17,7 +17,7 @@ CONDITIONS = [("level", "ge", "-20"), ("level", "le", "-10"), ("clipping", "le",
 TONE = {"field": "tone", "hz": "440", "type": "ge", "value": "1000"}
 VOICE = [{"field": "prompt", "type": "ge", "value": "0.9"},
          {"field": "prompt_begin", "type": "lt", "value": "1000"}]
-# what the callee plays, what the caller asks of it, what is found
+# what the callee plays, what the caller requires, what is reported
 RUNS = {
     "clean": ("tone", [TONE, {**TONE, "direction": "out"}], []),
     "clipped": ("clipped", [], ["clipped samples of stream 'in'"]),
@@ -31,12 +31,12 @@ RUNS = {
 }
 
 HEAR_TONE = [["assert_established"], ["assert_audio", "tone 440 9000"]]
-# what only some calls have: settings, conditions of the caller
+# only of some calls: settings, conditions of the caller
 OTHERS = {
     "delay": ({"step.0.1.audio_marker": True, "step.1.1.audio_marker": True},
               "audio", [{"field": "delay", "type": "gt", "value": "-100"},
                         {"field": "delay", "type": "lt", "value": "300"}]),
-    # a measure of decoded audio: decoded for the condition alone
+    # a measure of decoded audio: it is decoded because of the condition
     "level": ({"step.0.1.prompt": "tone"}, "rtp-advanced",
               [{"type_rtp_measures": "audio_level", "type_statistics": "p95", "direction": "in",
                 "type": t, "value": str(round(dbov(8000)) + d)} for t, d in (("ge", -1), ("le", 1))]),
@@ -62,7 +62,7 @@ def bench_fixture(tmp_path_factory):
 
 @pytest.fixture(scope="module", name="runs")
 def runs_fixture(bench):
-    """All at once, each with accounts of its own."""
+    """All runs at once, each with its own accounts."""
     numbers = iter(sorted(SUBSCRIBERS))
     started = {}
     for name, (prompt, more, _) in RUNS.items():
@@ -147,7 +147,7 @@ def test_stored_artifacts_are_the_actions_own(bench, runs):
 
 
 def test_peer_that_sends_nothing(bench):
-    """It takes the call and our audio, and not a packet comes back."""
+    """It answers the call and receives our audio, and sends no packet."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as rtp:
         rtp.bind(("127.0.0.1", 0))
         body = ("v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\n"

@@ -1,4 +1,5 @@
-"""client baresip: Debian's baresip behind the native client's interface, measured by a tap."""
+"""client baresip: Debian's baresip behind the interface of the native client, measured
+by a tap."""
 
 import pytest
 
@@ -12,7 +13,8 @@ pytestmark = NEEDED
 
 
 def test_a_run_through_the_api(tmp_path, ports, folder):
-    """Registration with digest, a call each way; judge, report and conditions as ever."""
+    """Registration with digest and a call each way; verdict, report and conditions as
+    with the native client."""
     with own_network() as address, \
             Bench(tmp_path, ports, agent_conf={"bind": address}) as bench:
         for role, seconds in (("caller", 16), ("callee", 5)):
@@ -46,7 +48,7 @@ def test_a_run_through_the_api(tmp_path, ports, folder):
                 assert sent["ssrc"] == received["ssrc"]
             out, heard = stream(report, role, "out"), stream(report, role, "in")
             assert "lateness_max_ms" not in out
-            if role == "caller":  # long enough for RTCP of both
+            if role == "caller":  # long enough for RTCP of both sides
                 assert heard["rtt_ms"]["n"] > 0 and heard["rtt_ms"]["max"] < 50
             points = bench.points(run["session_id"], "rtp_pkt_per_sec", role, "out")
             assert points
@@ -55,7 +57,7 @@ def test_a_run_through_the_api(tmp_path, ports, folder):
 
 @pytest.mark.parametrize("encryption", ["none", "sdes", "dtls"])
 def test_every_verb_of_a_call_it_answers(tmp_path, ports, encryption):
-    """It is called by a native client through the proxy it registered with."""
+    """It is called by a native client through the proxy where it registered."""
     actions = {"callee": [UP, ["assert_dtmf", "159 20000"], ["hold", ""], ["wait", "300"],
                           ["resume", ""], ["dtmf", "42"], ["reinvite", ""], ["wait", "500"],
                           ["hangup", ""]],
@@ -83,9 +85,9 @@ def test_every_verb_of_a_call_it_answers(tmp_path, ports, encryption):
         for here, there in (("caller", "callee"), ("callee", "caller")):
             sent, received = stream(report, here, "out"), stream(report, there, "in")
             print(encryption, here, sent["packets"], received["packets"])
-            # who is told of the end last has sent once more perhaps
+            # the side that learns of the end last may have sent one more packet
             assert 0 <= sent["packets"] - received["packets"] <= 2 and received["lost"] == 0
-            # of a handshake of its own baresip tells no suite
+            # baresip does not report the suite of its own handshake
             assert ("srtp_suite" in received) == (
                 encryption == "sdes" or (encryption == "dtls" and there == "caller")), received
 

@@ -1,5 +1,5 @@
-"""What a client baresip sends and hears, decoded from what its tap sees: the same figures as
-those of the native engine at the other end."""
+"""What a client baresip sends and receives, decoded from what its tap sees: the same
+figures as those of the native engine at the other end."""
 import pytest
 
 from second_client import NEEDED, UP, Called, Pair, folder_fixture  # noqa: F401
@@ -16,7 +16,7 @@ def prompts_fixture(tmp_path):
 
 
 def assert_same_sound(sent, received):
-    """Of what was sent all came, but perhaps for the last packets."""
+    """Everything that was sent arrived, except possibly the last packets."""
     print(sent, received)
     assert sent["undecodable"] == sent["dropped"] == 0
     assert received["undecodable"] == received["dropped"] == 0
@@ -48,13 +48,13 @@ def test_both_ends_hear_the_same(build, ports, namespaces, prompts, how, codec):
     assert sound[tapped, "in"]["prompt_match"] > 0.9
     assert sound[tapped, "in"]["one_way_ms"] == 0
     tone, = sound[tapped, "out"]["tones"]
-    # it makes 442.8 Hz of it for L16/16000
+    # in L16/16000 it sends 442.8 Hz instead
     assert abs(tone["hz"] - 440) < 4 and tone["ms"] > 2000
     assert tone["hz"] == pytest.approx(sound[native, "in"]["tones"][0]["hz"], abs=0.1)
 
 
 def test_silence_is_heard(build, ports, namespaces, prompts):
-    """A peer that sends none of what it should fails what listens for it."""
+    """A peer that sends no audio fails the condition that requires it."""
     with Pair(build, ports, namespaces, {
             "audio_checks": True, "sipclient_actions": [
                 UP, ["assert_audio", "silence 700"], ["mute", ""], ["wait", "1500"],
@@ -85,7 +85,8 @@ def test_recordings(tmp_path, build, ports, namespaces, prompts, how):
 
 
 def test_what_is_encrypted_is_not_recorded(tmp_path, build, ports, namespaces):
-    """The whole test is, and so are other roles' calls: it says why this one is not."""
+    """The rest of the test is recorded, and so are the calls of other roles: the result
+    says why this one is not."""
     with Pair(build, ports, namespaces, {"call_duration": 1, "media_encryption": "sdes-mandatory",
                                          "store_artifacts": True},
               {"media_encryption": "sdes-mandatory"}, settings={"artifact_dir": str(tmp_path)}) as p:

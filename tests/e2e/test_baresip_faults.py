@@ -1,4 +1,4 @@
-"""A client baresip that dies, hangs, or cannot be: each with its reason."""
+"""A client baresip that dies, hangs, or cannot be started: each with its reason."""
 import os
 import signal
 import subprocess
@@ -16,7 +16,7 @@ pytestmark = NEEDED
 
 
 def pid_of_baresip(engine):
-    """Of the child of the engine process."""
+    """The pid of the engine process's child."""
     for pid, words in children(engine._process.pid):
         if words[0] == b"/usr/bin/baresip":
             return pid
@@ -24,7 +24,7 @@ def pid_of_baresip(engine):
 
 
 def baresip_of_a_call(p):
-    """Its pid, when the call is up."""
+    """Its pid, once the call is established."""
     p.callee.step(0)
     p.caller.step(0)
     p.caller.go(1)
@@ -58,7 +58,7 @@ def close_control(_, namespace):
     (close_control, "baresip closed its control connection: it was ended")])
 def test_its_end_is_the_end_of_the_job_with_a_reason(build, ports, namespaces, folder, how,
                                                      reason, monkeypatch):
-    monkeypatch.chdir(folder)   # a core file would stand there: baresip asks for one
+    monkeypatch.chdir(folder)   # a core file would be written there: baresip enables them
     with Pair(build, ports, namespaces, {"call_duration": 60}) as p:
         pid = baresip_of_a_call(p)
         how(pid, namespaces[0])

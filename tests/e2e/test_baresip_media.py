@@ -1,5 +1,5 @@
-"""What a client baresip sends and takes: codecs, encryptions, its sound as another engine
-hears it."""
+"""What a client baresip sends and receives: codecs, encryptions, and its audio as
+another engine hears it."""
 import json
 
 import pytest
@@ -22,7 +22,7 @@ def prompts_fixture(tmp_path):
 
 @pytest.mark.parametrize("codec", ["PCMU", "opus"])
 def test_silence_and_a_file_instead_of_its_tone(build, ports, namespaces, prompts, folder, codec):
-    """The two tell each other by digits how far they are."""
+    """The two synchronise by digits."""
     with Pair(build, ports, namespaces, {
             "audio_codecs": [codec], "call_duration": 90, "sipclient_actions": [
                 UP, ["assert_dtmf", "1"], ["mute", ""], ["mute", ""], ["dtmf", "2"],
@@ -38,7 +38,7 @@ def test_silence_and_a_file_instead_of_its_tone(build, ports, namespaces, prompt
                 ["assert_audio", "tone 440 20000"], ["dtmf", "6"]]},
             settings={"prompt_dir": str(prompts)}) as p:
         p.run()
-        assert len(list(folder.iterdir())) == 1  # what it plays
+        assert len(list(folder.iterdir())) == 1  # the file that it plays
         p.end()
         assert not p.caller.asserts() and not p.callee.asserts()
         assert_counts_agree(p.streams())
@@ -78,7 +78,7 @@ def test_no_room_for_what_it_plays(build, ports, namespaces, prompts):
 @pytest.mark.parametrize("more", [
     {"audio_codecs": ["PCMA"]}, {"audio_codecs": ["G722"]}, {"audio_codecs": ["opus"]},
     {"audio_codecs": ["GSM"]}, {"audio_codecs": ["L16/16000"]}, {"ptime": 40},
-    # larger than a frame: the tap puts fragments together
+    # larger than a frame: the tap reassembles fragments
     {"audio_codecs": ["L16/16000"], "ptime": 60},
     {"media_encryption": "sdes"}, {"media_encryption": "sdes-mandatory"},
     {"media_encryption": "dtls"}, {"media_encryption": "dtls", "rtcp_mux": False},
@@ -92,7 +92,8 @@ def test_its_codecs_and_encryptions(build, ports, namespaces, more):
         least = 2 * 1000 // more.get("ptime", 20)
         for sent, got in (("caller", "callee"), ("callee", "caller")):
             out, heard = streams[sent, "out"], streams[got, "in"]
-            # who ends the call may send once more before the other is told, who then hears no more
+            # the side that ends the call may send one more packet before the other
+            # learns of it and stops receiving
             assert 0 <= out["packets"] - heard["packets"] <= 2 and heard["packets"] > least / 1.25, \
                 (out, heard)
             assert heard["lost"] == 0

@@ -1,5 +1,6 @@
-"""A client baresip behind the kernel's NAT or none, with coturn: its media are found and measured
-whichever way they go; what each side counts is what the other one does."""
+"""A client baresip behind the kernel's NAT or without one, with coturn. Its media is
+found and measured whichever path it takes, and the packet counts of both sides
+agree."""
 import os
 
 import pytest
@@ -33,7 +34,7 @@ def six_fixture():
 
 
 def run(build, ports, namespaces, call, answer, how=Pair, **more):
-    """@return what it offered, or answered"""
+    """@return its offer or answer"""
     one, two = {"call_duration": 20, "sipclient_actions": [
         UP, ["assert_state", "CALL_RTPESTAB"], ["dtmf", "1"], ["assert_dtmf", "2"],
         ["wait", "1500"], ["hangup", ""]]}, {
@@ -49,7 +50,7 @@ def run(build, ports, namespaces, call, answer, how=Pair, **more):
     for here, there in (("caller", "callee"), ("callee", "caller")):
         sent, received = streams[here, "out"], streams[there, "in"]
         print(here, sent["packets"], received["packets"])
-        # who hangs up may send once more before the other one is told
+        # the side that hangs up may send one more packet before the other learns of it
         assert 0 <= sent["packets"] - received["packets"] <= 2 and received["packets"] > 50
         assert received["lost"] == 0 and sent["ssrc"] == received["ssrc"]
     assert not flaws
@@ -64,7 +65,8 @@ def test_ice_without_servers(build, ports, namespaces):
 
 @pytest.mark.parametrize("more", [{}, {"rtcp_mux": True}, {"media_encryption": "dtls"}], ids=str)
 def test_turn(tmp_path, build, ports, namespaces, more):
-    """Its datagrams are the server's: RTP in channels and indications is taken out of them."""
+    """Its datagrams go to and from the server: RTP is extracted from channels and
+    indications."""
     with Coturn(tmp_path, namespaces[1]):
         sdp = run(build, ports, namespaces, {**TURN, **more}, more)
     assert f"c=IN IP4 {THEIRS}" in sdp
@@ -78,7 +80,7 @@ def test_stun_through_nat(tmp_path, build, ports):
 
 @pytest.mark.parametrize("more", [{}, {"media_encryption": "sdes"}], ids=str)
 def test_ice_through_relay(tmp_path, build, ports, more):
-    """A firewall leaves no way but the relay: ICE finds it."""
+    """A firewall blocks every path except the relay: ICE finds it."""
     with translated(ONLY_TURN) as (ours, theirs), Coturn(tmp_path, theirs):
         sdp = run(build, ports, (ours, theirs), {**ICE, **more}, {**host_only(ICE), **more},
                   bind="10.98.0.2")
@@ -87,8 +89,10 @@ def test_ice_through_relay(tmp_path, build, ports, more):
 
 @pytest.mark.parametrize("more", [{}, {"media_encryption": "dtls"}], ids=str)
 def test_ice_selects_a_way_that_it_does_not_use(tmp_path, build, ports, namespaces, more):
-    """The direct one; what it sends leaves by its channel to the same peer, and comes from a
-    candidate that is in no selected pair (RFC 8445 section 12.2)."""
+    """ICE selects the direct pair, but baresip does not use it.
+
+    It sends through its TURN channel to the same peer, and so from a candidate that is
+    in no selected pair (RFC 8445 section 12.2)."""
     with Coturn(tmp_path, namespaces[1]):
         sdp = run(build, ports, namespaces, {**ICE, **more}, {**host_only(ICE), **more})
     assert " typ relay" in sdp
@@ -129,7 +133,8 @@ def test_by_ipv6(tmp_path, build, ports, six, nat, how):
 
 
 def test_a_relay_of_ipv6_is_refused(tmp_path, build, ports, six):
-    """It asks for no family (RFC 6156), which means IPv4: the server says that it has none."""
+    """It requests no address family (RFC 6156), which means IPv4: the server has no
+    IPv4 address."""
     with Coturn(tmp_path, six[1], host=SIX[1]), Pair(
             build, ports, six, by_six(TURN), bind=SIX[0], theirs=SIX[1]) as p:
         p.callee.step(0)

@@ -1,4 +1,4 @@
-"""One call through the proxy, against an independent witness."""
+"""One call through the proxy, compared with an independent capture."""
 import pytest
 
 from bench import Bench, assert_no_flaws, stream
@@ -36,7 +36,8 @@ def test_call_passes(call):
 
 @pytest.mark.parametrize("role", ["caller", "callee"])
 def test_metrics_agree_with_the_capture(call, role):
-    """Packets and loss equal, mean jitter within 0.2 ms, RTT there, MOS 4.41."""
+    """Packets and loss are equal, mean jitter differs by less than 0.2 ms, RTT is
+    present, MOS is 4.41."""
     _, _, report, capture = call
     received = stream(report, role, "in")
     sent = stream(report, SENDER_OF[role], "out")

@@ -1,5 +1,7 @@
-"""How a call ended against the verdict of its run: the table of docs/reference/conditions.md, each row
-executed by both daemons against a peer that does what the row says."""
+"""The verdict of a run by how its call ended.
+
+It is the table of docs/reference/conditions.md, each row executed by both daemons
+against a peer that behaves as the row says."""
 import concurrent.futures
 import json
 import re
@@ -171,7 +173,7 @@ CASES = {
                                        refers(breaks_off), "remote, failed, unexpected",
                                        "was established, but failed (the ACK has no SDP"),
 }
-# rows that take another way than a run with a peer of raw messages
+# rows that are produced by other means than a peer with raw messages
 OTHERS = {"the run was stopped by a user", "`max_duration` over",
           "the agent never accounted",
           "no RTP port was free",   # test_starts.py
@@ -202,7 +204,7 @@ def test_every_row_is_executed():
 
 
 class Lab:
-    """Runs of one controller and one agent, several at a time."""
+    """Runs of one controller and one agent, several in parallel."""
 
     def __init__(self, folder):
         self.ports = PortBlock()
@@ -228,7 +230,7 @@ class Lab:
             "conditions": list(conditions)})["test"]["id"]
 
     def run(self, role, steps, script, conditions=(), meanwhile=None):
-        """@return (run object, its calls by name, the peer that failed nowhere)"""
+        """@return (run object, its calls by name); fails if the peer's script failed"""
         with Party(script) as peer:
             try:
                 test = self.test(role, steps, peer, conditions)
@@ -294,7 +296,7 @@ def test_verdict(runs, name):
         assert not verdict.startswith("fails"), verdict
 
 
-# ---- rows that are no peer's doing ----
+# ---- rows that are not caused by a peer ----
 
 def test_stopped_by_a_user(lab):
     def stop(peer, session):
@@ -368,7 +370,7 @@ def test_conditions(lab, script, conditions, passes):
 
 
 def test_a_scenario(lab):
-    """single-call-caller asks for CALL_ESTABLISHED; the call breaks off after that."""
+    """single-call-caller requires CALL_ESTABLISHED; the call breaks off after that."""
     with Party(late_offer_within) as peer:
         try:
             data = lab.bench.api("POST", "/tests/scenarios/single-call-caller", {
@@ -388,7 +390,7 @@ def test_a_scenario(lab):
 # ---- the command line ----
 
 def echo(peer):
-    """What it gets it sends back, as a source of its own."""
+    """Send received packets back with an SSRC of its own."""
     while not peer.over.is_set():
         if select.select([peer._rtp], [], [], 0.02)[0]:
             data, source = peer._rtp.recvfrom(2048)
@@ -396,7 +398,7 @@ def echo(peer):
 
 
 def talks(script):
-    """The script, with audio both ways."""
+    """Run the script, with audio both ways."""
     def with_audio(peer):
         peer.echo = threading.Thread(target=echo, args=(peer,), daemon=True)
         peer.echo.start()
@@ -413,7 +415,7 @@ def offhook(build, command, *arguments):
 
 
 def after_audio(then):
-    """A call of `offhook call`, half a second of audio, then what the script does."""
+    """A call from `offhook call`: half a second of audio, then the script."""
     def script(peer):
         peer.called()
         time.sleep(0.5)
@@ -444,7 +446,7 @@ def test_offhook_call(build, ports, then, end, passes, words):
 
 
 def calls(then, body=None):
-    """A call to `offhook answer`, half a second of audio, then what the script does."""
+    """A call to `offhook answer`: half a second of audio, then the script."""
     def script(peer):
         then(peer, *peer.invite("bob", peer.callee_port, body))
     return talks(script)

@@ -1,4 +1,4 @@
-"""Somebody is told when a run failed: a real receiver, real deliveries."""
+"""A receiver is told when a run failed: a real receiver, real deliveries."""
 import hashlib
 import hmac
 import json
@@ -45,7 +45,7 @@ def callbacks(lab, run):
 
 
 def ended(lab, run):
-    """The run's callback, when its tries are over."""
+    """The run's callback, once its attempts have ended."""
     lab.waits_for(lambda: any(c["ended_at"] for c in callbacks(lab, run)), 60)
     found, = callbacks(lab, run)
     return found
@@ -56,7 +56,7 @@ def over(lab, run):
     return lab.c.api("GET", f"/runs/{run}")["run"]
 
 
-# ---- what is told ----
+# ---- which runs are reported ----
 
 def test_failed_run_is_told(lab, make_test):
     with Receiver() as r:
@@ -94,7 +94,8 @@ def test_failed_run_is_told(lab, make_test):
 
 
 def test_who_is_not_told(lab, make_test):
-    """A run that passed, one that was stopped, and one whose test is silent."""
+    """No callback for a run that passed, one that was stopped, and one whose test has
+    none."""
     with Receiver() as r:
         wanted = {"callback_url": r.url, "callback_on_failure": 1}
         runs = [started(lab, make_test("passed", **wanted)),
@@ -104,7 +105,7 @@ def test_who_is_not_told(lab, make_test):
         held = started(lab, make_test("hold", **wanted))
         lab.c.api("POST", f"/runs/{held}/stop")
         assert over(lab, held)["status"] == "stopped"
-        # one that is told, after them
+        # one that is reported, after them
         ended(lab, started(lab, make_test(), callback_url=r.url))
         assert len(r.got) == 1
         assert [callbacks(lab, run) for run in [*runs, held]] == [[]] * 4
@@ -164,7 +165,7 @@ def test_template_is_filled_in(lab, make_test):
         name = 'it says "no" \\ and\nmore'
         test = make_test(callback_on_failure=1, callback_url=r.url, callback_template_name="chat")
         assert c.api("GET", f"/tests/{test}")["test"]["callback_template_name"] == "chat"
-        # what it is called does not matter to tests that use it
+        # renaming it does not affect the tests that use it
         renamed = {k: template[k] for k in ("method", "content_type", "body")}
         c.api("PUT", f"/callback-templates/{template['id']}", {**renamed, "name": "room"})
         shown = c.api("GET", f"/tests/{test}")["test"]
@@ -235,7 +236,7 @@ def test_placeholders_are_documented():
     assert set(names) == {n.strip() for n in listed.split(",")}
 
 
-# ---- tries ----
+# ---- attempts ----
 
 def test_tried_again_after_500(lab, make_test):
     with Receiver(500, 503, 200) as r:
@@ -245,7 +246,7 @@ def test_tried_again_after_500(lab, make_test):
     assert found["state"] == "delivered" and found["try_count"] == 3
     assert [t["http_status"] for t in found["tries"]] == [500, 503, 200]
     assert [t["error"] for t in found["tries"]] == ["was answered 500", "was answered 503", None]
-    # the same body each time, under a number of its own
+    # the same body each time, with an attempt number of its own
     assert len({g["body"] for g in r.got}) == 1
     assert [g["headers"]["X-Offhook-Delivery"] for g in r.got] == \
         [f"{found['id']}-{n}" for n in (1, 2, 3)]
@@ -262,7 +263,7 @@ def test_receiver_that_never_answers(lab, make_test):
 
 
 def test_redirects_are_not_followed(lab, make_test):
-    """The fifth try is the last one."""
+    """The fifth attempt is the last one."""
     with Receiver() as other, Receiver(302) as r:
         r.headers = {"Location": other.url}
         run = started(lab, make_test(), callback_url=r.url)
@@ -325,8 +326,10 @@ def test_wrong_urls_are_refused(lab, make_test, url, detail):
 
 
 def test_name_of_a_refused_address(lab, make_test):
-    """What a name means is looked at when it is connected to. ip6-localhost stands in
-    every /etc/hosts of Debian, localhost everywhere; ::1 is not in callback_allow."""
+    """The addresses of a name are checked when connecting to them.
+
+    ip6-localhost is in every /etc/hosts of Debian, localhost everywhere; ::1 is not in
+    callback_allow."""
     with Receiver() as r:
         with Controller(**{**CONF, "callback_allow": ""}) as c:
             other = Lab(c)
@@ -391,7 +394,7 @@ def test_secret_is_never_read(lab, make_test):
         written = {k: shown[k] for k in (
             "name", "project_id", "agentpool_id", "steps", "callback_on_failure", "callback_url")}
         tag = answer.headers["ETag"]
-        # what was read can be written back, and the secret stays
+        # what was read can be written back, and the secret is kept
         answer = c.request("PUT", f"/tests/{test}", {**written, "has_callback_secret": 1},
                            headers={"If-Match": tag})
         assert answer.status_code == 200, answer.text
@@ -400,13 +403,14 @@ def test_secret_is_never_read(lab, make_test):
         assert r.got[0]["headers"]["X-Offhook-Signature"] == "sha256=" + hmac.new(
             SECRET.encode(), r.got[0]["body"], hashlib.sha256).hexdigest()
         problem(c.request("PUT", f"/tests/{test}", written, headers={"If-Match": tag}), 412)
-        problem(c.request("PUT", f"/tests/{test}", written), 422)  # it would be lost
+        problem(c.request("PUT", f"/tests/{test}", written), 422)  # the secret would be lost
         c.api("PUT", f"/tests/{test}", {**written, "has_callback_secret": 0})
         assert c.api("GET", f"/tests/{test}")["test"]["has_callback_secret"] == 0
 
 
 def test_deliveries_outlive_the_controller():
-    """A kill in the middle of a try, and a stop between two: both go on."""
+    """A kill in the middle of an attempt, and a stop between two: deliveries continue
+    after both."""
     c = Controller(**{**CONF, "callback_timeout_s": 3})
     try:
         c.start()
@@ -418,7 +422,7 @@ def test_deliveries_outlive_the_controller():
                 over(lab, run)
             lab.waits_for(lambda: r.got)
             c.kill()
-            for file in c.state_dir.iterdir():  # what a thief would find
+            for file in c.state_dir.iterdir():  # the files that a thief would find
                 if file.is_file():
                     assert SECRET.encode() not in file.read_bytes(), file
             c.start()

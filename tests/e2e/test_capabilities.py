@@ -1,4 +1,5 @@
-"""A run goes to agents that have what its roles need; else it waits and says what is missing."""
+"""A run is placed on agents with the capabilities that its roles need. Otherwise it
+waits and names what is missing."""
 import time
 from contextlib import closing
 
@@ -31,7 +32,7 @@ def waiting_for(bench, session):
 
 
 def carried_out(session, *shares):
-    """Each agent of (agent, roles) is offered these roles of the run."""
+    """Each (agent, roles) is offered these roles of the run."""
     for agent, roles in shares:
         jobs = agent.jobs(len(roles))
         assert set(jobs) == set(roles)
@@ -42,7 +43,7 @@ def carried_out(session, *shares):
 
 
 def test_the_capability_and_who_lacks_it_are_named(bench):
-    """At once, though an agent is online and has room."""
+    """At once, although an agent is online and has capacity."""
     plain = [bench.agent(f"agent-{i}", features=NATIVE) for i in (1, 2)]
     session, said = start(bench, **FOREIGN_CALLER)
     assert said == (
@@ -51,7 +52,8 @@ def test_the_capability_and_who_lacks_it_are_named(bench):
     for agent in plain:
         assert agent.poll() == []
     assert waiting_for(bench, session) == said
-    # one that has it comes online: it gets what the others cannot take
+    # an agent with the capability comes online: it gets the run that the others cannot
+    # execute
     able = bench.agent("agent-3", features=BARESIP)
     assert waiting_for(bench, session) is None
     carried_out(session, (able, {"caller", "callee"}))
@@ -59,7 +61,8 @@ def test_the_capability_and_who_lacks_it_are_named(bench):
 
 
 def test_each_role_goes_to_an_agent_that_has_what_it_needs(bench):
-    """No agent has all; the first one to poll has room for one role, which is not any."""
+    """No agent has all capabilities. The first one to poll has capacity for one role,
+    and gets the one it can execute."""
     baresip = bench.agent("agent-1", capacity=1, features=[*BARESIP, "codec:PCMU"])
     opus = bench.agent("agent-2", capacity=1, features=[*NATIVE, "codec:opus"])
     session, said = start(bench, **FOREIGN_CALLER, **NEEDS_OPUS)
@@ -92,7 +95,7 @@ def test_those_that_have_it_are_too_small(bench):
 
 
 def test_an_agent_that_does_not_report_a_kind_is_asked(bench):
-    """An older one, which says itself what it lacks."""
+    """An older agent, which rejects the job itself if it lacks the capability."""
     agent = bench.agent(features=["sip", "rtp"])
     session, said = start(bench, **FOREIGN_CALLER, **NEEDS_OPUS)
     assert said is None
@@ -112,7 +115,7 @@ def test_a_poll_reports_what_has_changed(bench):
 
 
 def test_nobody_comes_who_has_it():
-    """The run ends, as one without an agent does."""
+    """The run ends like one without any agent."""
     with Controller(**TIMES) as c:
         bench = Bench(c)
         agent = bench.agent(features=NATIVE)
@@ -127,7 +130,7 @@ def test_nobody_comes_who_has_it():
 
 
 def test_an_agent_reports_what_it_is_able_to_do(bench, tmp_path, ports):
-    """On a loopback address baresip cannot be driven."""
+    """On a loopback address baresip cannot be used."""
     with closing(Agent(tmp_path, bench.c.witness().url, bench.token, ports.rtp)) as agent:
         agent.start()
         until = time.monotonic() + 30

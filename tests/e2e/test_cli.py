@@ -1,4 +1,4 @@
-"""`offhook call`: one call in the foreground, no controller."""
+"""`offhook call`: one call in the foreground, without a controller."""
 import json
 import re
 import subprocess
@@ -26,7 +26,7 @@ def test_call_to_a_foreign_phone(offhook, tmp_path, ports):
         assert done.returncode == 0, done.stderr
         assert phone.wait() == 0
     out = done.stdout + done.stderr
-    # One live line a second and a final table, each way.
+    # One live line per second and a final table, each way.
     assert len(re.findall(r"\bMOS\b|\b4\.4\d*\b", out)) >= 5
     assert re.search(r"\bin\b", out) and re.search(r"\bout\b", out)
     assert re.search(r"4\.41", out)
@@ -53,14 +53,17 @@ def test_call_with_a_wrong_password(offhook, tmp_path, ports):
     assert "wrong-password" not in done.stdout + done.stderr
 
 
-# RFC 3261 17.1.1.2, 17.1.2.2, 17.2.1, 13.3.1.4: T1 is 0.5 s, T2 4 s, the end 64*T1
+# RFC 3261 17.1.1.2, 17.1.2.2, 17.2.1, 13.3.1.4: T1 is 0.5 s, T2 4 s, the transaction
+# ends after 64*T1
 TIMER_A = [0, 0.5, 1.5, 3.5, 7.5, 15.5, 31.5]
 TIMER_E = TIMER_G = OK_AGAIN = [0, 0.5, 1.5, 3.5, 7.5, 11.5, 15.5, 19.5, 23.5, 27.5, 31.5]
 
 
 def held_to(timer, came, start):
-    """A transmission may be late on a busy machine, never early, and none is left out but the
-    last ones, which the end of the transaction may overtake."""
+    """Compare transmissions with their schedule.
+
+    One may be late on a busy machine, but never early. None is missing except the last
+    ones, which the end of the transaction may overtake."""
     times = [s for s, text in came if text.startswith(start)]
     times = [s - times[0] for s in times]
     print(start, [round(s, 3) for s in times])
@@ -81,8 +84,8 @@ def invite(port, to, codec):
 
 
 def test_nobody_answers(offhook, build, tmp_path, ports):
-    """A call, a registration, a refusal and an answer that nobody acknowledges: all to ports
-    that take everything and keep silent."""
+    """A call, a registration, a rejected call and an answer that is never acknowledged,
+    all towards ports that receive everything and never answer."""
     registrar, caller = ports.sip, ports.control
     with SilentPort(ports.silent) as callee, SilentPort(registrar) as home, \
             SilentPort(caller) as source, ThreadPoolExecutor() as pool:
@@ -95,7 +98,7 @@ def test_nobody_answers(offhook, build, tmp_path, ports):
         calling = pool.submit(offhook, "call", f"sip:1002@127.0.0.1:{ports.silent}",
                               "--duration", 2)
         assert any(answers_options(ports.phone) for _ in range(50))
-        for codec in (18, 0):   # one it has not, one it has
+        for codec in (18, 0):   # one that the engine does not offer, one that it does
             source.send(invite(caller, ports.phone, codec), ports.phone)
         called, registered = calling.result(), registering.result()
         time.sleep(1)
@@ -120,7 +123,8 @@ def test_wrong_usage_is_exit_2(offhook, arguments):
 
 
 def test_what_the_machine_here_cannot_do(offhook, tmp_path, ports):
-    """Exit status 3: nothing is known of the peer, and the sentence names what to change."""
+    """Exit status 3: the result says nothing about the peer, and the message names what
+    to change."""
     (tmp_path / "notes.wav").write_text("no audio at all")
     with SippCallee(tmp_path, ports.phone, ports.relay):
         peer = ["call", f"sip:phone@127.0.0.1:{ports.phone}", "--duration", 1]
@@ -153,7 +157,7 @@ def test_a_name_that_does_not_resolve(offhook):
 
 
 def test_a_refused_offer_is_named(offhook, tmp_path, build, ports):
-    """488 says little: the verdict says what was offered."""
+    """A 488 gives no details: the verdict names what was offered."""
     answer = subprocess.Popen(
         [build / "offhook", "answer", "--bind", "127.0.0.1", "--sip-port", str(ports.phone),
          "--codec", "PCMA"], stdout=subprocess.PIPE, text=True)
@@ -173,7 +177,7 @@ def test_a_refused_offer_is_named(offhook, tmp_path, build, ports):
 
 
 def test_the_offer_that_is_named_is_the_one_that_was_made(build, offhook, ports):
-    """Of a call without options: as in the INVITE that it sends."""
+    """For a call without options: as in the INVITE that is sent."""
     with subprocess.Popen(
             [build / "offhook", "answer", "--bind", "127.0.0.1", "--sip-port", str(ports.phone),
              "--encryption", "dtls"], stdout=subprocess.PIPE, text=True) as answer:
@@ -188,12 +192,12 @@ def test_the_offer_that_is_named_is_the_one_that_was_made(build, offhook, ports)
 
 
 def sip_messages(trace):
-    """Of the output with --trace."""
+    """The messages in the output with --trace."""
     return [m.replace("\r", "") for m in re.split(r"^--- (?:sent|received) .*\n", trace, flags=re.M)[1:]]
 
 
 def test_reliable_responses_and_session_timers(build, offhook, ports):
-    """Of RFC 3262 and RFC 4028, between `offhook call` and `offhook answer`."""
+    """RFC 3262 and RFC 4028 between `offhook call` and `offhook answer`."""
     with subprocess.Popen(
             [build / "offhook", "answer", "--bind", "127.0.0.1", "--sip-port", str(ports.phone),
              "--100rel", "supported", "--session-timer", "1800", "--calls", "2"],
@@ -217,9 +221,10 @@ def test_reliable_responses_and_session_timers(build, offhook, ports):
     assert re.search(r"^Require: 100rel$", ringing, re.M)
     response = re.search(r"^RSeq: (\d+)$", ringing, re.M)[1]
     assert re.search(rf"^RAck: {response} {number} INVITE$", prack, re.M)
-    # The called side takes the shorter interval, and refreshes as it was asked to.
+    # The called side asks for the shorter interval, and refreshes as negotiated.
     assert re.search(r"^Session-Expires: 600;refresher=uas$", ok, re.M)
-    # A caller that supports neither gets no reliable response and need not know the timer.
+    # A caller that supports neither gets no reliable response and needs no session
+    # timer.
     for message in sip_messages(neither.stdout):
         assert not re.search(r"^(PRACK |RSeq:|Require:)", message, re.M), message
 
@@ -280,7 +285,7 @@ def test_what_is_of_a_call(offhook, option):
 
 
 def test_options_are_in_help_and_manual(build, offhook):
-    """Every option of the program is told of in both places."""
+    """Every option of the program is documented in both places."""
     code = (ROOT / "control/cli/options.c").read_text()
     options = set(re.findall(r'^\t\{"([a-z0-9-]+)", ', code, re.M))
     assert len(options) > 40

@@ -1,5 +1,5 @@
-"""The audio of `offhook call` and `offhook answer` in the foreground: what is played, recorded
-and heard, and the verdict on it."""
+"""The audio of `offhook call` and `offhook answer` in the foreground: what is played,
+recorded and heard, and the verdict on it."""
 import io
 import json
 import re
@@ -18,7 +18,7 @@ def prompts_fixture(tmp_path):
 
 
 class Answer:
-    """`offhook answer` for one call, ready when it is entered."""
+    """`offhook answer` for one call; it is ready on entry."""
 
     def __init__(self, build, ports, *options):
         self.process = subprocess.Popen(
@@ -32,7 +32,7 @@ class Answer:
         return self
 
     def end(self):
-        """Its exit code."""
+        """Wait for its end. @return the exit code"""
         print(self.process.communicate(timeout=30)[0])
         return self.process.returncode
 
@@ -55,7 +55,7 @@ def test_digits_are_told_with_their_length(build, ports):
         done = call(build, ports, "--actions", '[["assert_established",""],["dtmf","7 120"]]')
         heard = two.process.communicate(timeout=30)[0]
     assert done.returncode == 0
-    # to the packet that is full of it
+    # a digit lasts whole packets
     assert "caller-1: digit 7 sent by rtpevent, 120 ms\n" in done.stdout
     assert "callee-1: digit 7 received by rtpevent, 120 ms\n" in heard, heard
 
@@ -85,7 +85,7 @@ def test_bad_audio_fails(build, ports, prompts, played, words):
     with Answer(build, ports, "--prompt", str(prompts / f"{played}.wav"),
                 "--audio-checks") as two:
         done = call(build, ports, "--expect-prompt", str(prompts / "voice.wav"))
-        assert two.end() == 0   # what it heard is in order
+        assert two.end() == 0   # what it heard passes
     assert done.returncode == 1
     assert words in done.stdout.splitlines()[-1]
 
@@ -113,7 +113,7 @@ def test_markers_tell_the_delay(build, ports):
 
 
 def test_opus_and_silence_are_announced(build, ports, prompts):
-    """As in the SDP of the INVITE; of digital silence hardly a packet is sent."""
+    """As in the SDP of the INVITE; for digital silence hardly any packet is sent."""
     with Answer(build, ports, "--codec", "PCMA", "--codec", "opus", "--silence-suppression") as two:
         done = call(build, ports, "--codec", "opus", "--opus-fmtp", "maxplaybackrate=16000;cbr=1",
                     "--silence-suppression", "--trace", "--prompt", str(prompts / "silence.wav"))

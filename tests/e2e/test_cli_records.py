@@ -1,4 +1,4 @@
-"""`offhook scenario`, `schedule`, `callback`, `callback-template` against a controller."""
+"""`offhook scenario`, `schedule`, `callback` and `callback-template` with a controller."""
 import concurrent.futures
 import json
 import os
@@ -72,7 +72,7 @@ def test_templates_from_files(offhook, lab, tmp_path):
     offhook("callback-template", "update", template["id"], "method=PUT")
     template, = lab.c.api("GET", "/callback-templates")["callback_templates"]
     assert template["body"] == body and template["method"] == "PUT"
-    # what is in a name does not steer the terminal
+    # escape sequences in a name do not reach the terminal
     lab.c.api("POST", "/callback-templates", {"name": "\x1b[2Jx\n", "body": ""})
     assert "?[2Jx?" in offhook("callback-template", "list")
     offhook("callback-template", "delete", template["id"])
@@ -86,7 +86,7 @@ def test_scenarios_and_callbacks(offhook, lab, tmp_path):
     assert '"name":"agentpool_id"' in offhook("scenario", "show", "registration")
     start = ["scenario", "run", "registration", f"agentpool_id={lab.pool}",
              f"target_pool={lab.target}", "password=x",
-             # the agent of the test does not say that it unregisters
+             # the test's agent does not report that it unregisters
              'conditions=[{"role": "caller", "condition_type": '
              '"caller-sipclient-state-conditions", "conditions": []}]']
     assert "username" in offhook("scenario", "run", "registration", f"agentpool_id={lab.pool}",
@@ -113,7 +113,7 @@ def test_scenarios_and_callbacks(offhook, lab, tmp_path):
 
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_what_a_run_waits_for_is_told(offhook, lab, options):
-    """`scenario run --wait` says why nothing happens."""
+    """`scenario run --wait` says why a run does not start."""
     pool = lab.make("agent-pools", name=f"empty{len(options)}")
     reason = f"no agent online in the pool empty{len(options)}: none has enrolled"
 
@@ -129,7 +129,7 @@ def test_what_a_run_waits_for_is_told(offhook, lab, options):
         time.sleep(1.5)  # it has polled
         lab.c.api("POST", f"/runs/{waiting()[0]['id']}/stop")
         out, err = running.result()
-    # without --json it stands in what is printed first, and is not said again
+    # without --json it is in the first output, and is not repeated
     assert (f"waiting_for: {reason}\n" in out) == (not options)
     assert err.count(f"offhook: the run waits: {reason}\n") == len(options)
     assert "stopped" in out
