@@ -1,6 +1,8 @@
-"""Every codec with every encryption, between two engines: each hears the other's tone at its
-frequency and level, and what each says it sent and received is what a capture has. The caller
-encrypts by itself, the called one by libsrtp2."""
+"""Every codec with every encryption, between two engines.
+
+Each side hears the other's tone at its frequency and level, and the packets that each
+reports as sent and received equal those of a capture. The caller encrypts with the
+built-in SRTP, the called side with libsrtp2."""
 import pytest
 
 from capture import Capture
@@ -17,8 +19,11 @@ ENCRYPTIONS = [{}, {"media_encryption": "dtls"}, {"media_encryption": "dtls", "r
 
 @pytest.fixture(scope="module", name="calls")
 def calls_fixture(build, tmp_path_factory):
-    """An engine a codec calls with one encryption after the other, all at once; an engine an
-    encryption answers. [(codec, encryption, of the caller, of the called)], and the capture"""
+    """One calling engine per codec, which uses one encryption after the other, all
+    codecs at once; one answering engine per encryption.
+
+    [(codec, encryption, streams of the caller, streams of the called side)], and the
+    capture"""
     ports = PortBlock()
     folder = tmp_path_factory.mktemp("prompts")
     for name in ("tone", "other"):
@@ -85,7 +90,7 @@ def test_tones_and_counts(calls, codec):
             print(f"{codec} {suite} {call['call']}: {tone['hz']:.2f} Hz {tone['dbov']:+.2f} dBov, "
                   f"in {streams['in']['packets']}, out {streams['out']['packets']}")
             assert abs(tone["hz"] - hz) < 1 and tone["ms"] >= 1000, heard
-            # GSM and Opus give back about what they took
+            # GSM and Opus keep the level only roughly
             assert abs(tone["dbov"] - dbov(8000)) < (1.5 if codec in ("GSM", "opus") else 0.4), heard
             assert heard["undecodable"] == 0 and streams["in"]["lost"] == 0
             for way in ("in", "out"):

@@ -1,5 +1,5 @@
-"""Every codec against a foreign phone, baresip in a network namespace: each hears the
-other's tone, and the packets are those of an independent capture."""
+"""Every codec with a foreign phone, baresip in a network namespace: each side hears the
+other's tone, and the packet counts equal those of an independent capture."""
 import json
 import math
 import os
@@ -56,12 +56,12 @@ def test_codec_with_baresip(tmp_path, build, namespaces, codec):
     for way in ("in", "out"):
         assert found[way]["codec"] == name, (found, log)
     assert found["in"]["lost"] == 0
-    # of Opus it asks for stereo, which nobody prepared for
+    # for Opus it asks for stereo, for which no prompt was prepared
     assert found["out"]["packets"] == 150
     # baresip halves the packet time of L16/44100
     assert 130 <= found["in"]["packets"] <= (
         340 if codec == "L16/44100" else 170)
-    # every codec has a score; where no standard has its values, it says so
+    # every codec has a score; if no standard has its values, the result says so
     declared = codec == "opus" or name == "L16"
     assert found["in"]["mos_total"] > 3.5
     assert ("mos_declared" in found["in"]) == declared, found["in"]
@@ -70,7 +70,8 @@ def test_codec_with_baresip(tmp_path, build, namespaces, codec):
     captured = {key[0]: len(s.packets) for key, s in capture.streams().items()}
     for way in ("in", "out"):
         assert found[way]["packets"] == captured[int(found[way]["ssrc"], 16)], (found, captured)
-    # its tone, as we heard it; baresip's file of 8000 of 32768 is -15.26 dBov
+    # its tone as we heard it; baresip's file with amplitude 8000 of 32768 is -15.26
+    # dBov
     audio = found["in"]["audio"]
     tone, = audio["tones"]
     assert audio["packets"] == found["in"]["packets"], audio

@@ -1,9 +1,9 @@
-"""Every documented operation is sent, every documented status is provoked.
+"""Every documented operation is sent, and every documented status is provoked.
 
-One case for each pair of operation and status of docs/reference/openapi.yaml. What all
-operations have in common (wrong credentials, a body that is too large, ...) is
-provoked the same way for all; PROVOKED names what is special. contract.py
-checks each answer. A pair that nobody provokes is a failure.
+There is one case for each pair of operation and status of docs/reference/openapi.yaml.
+What all operations have in common (wrong credentials, a body that is too large, ...) is
+provoked the same way for all; PROVOKED lists the special cases. contract.py checks each
+response. A pair without a case is a failure.
 """
 import base64
 import http.client
@@ -41,10 +41,10 @@ def limited():
         yield c
 
 
-# ---- sending what the document says ----
+# ---- sending what the document describes ----
 
 def examples(operation):
-    """(media type, example) of every body it documents; (None, None) without."""
+    """(media type, example) of every documented body; (None, None) without one."""
     content = operation.spec.get("requestBody", {}).get("content", {})
     for media, c in content.items():
         for example in [c["example"]] if "example" in c else \
@@ -76,7 +76,7 @@ def first_example(operation):
 
 
 def address(operation, **given):
-    """The path with ids that name nothing, or those given."""
+    """The path with the given ids, or with ids of no record."""
     def value(found):
         name = found.group(1)
         if name in given:
@@ -88,7 +88,7 @@ def address(operation, **given):
 
 
 def caller(lab, operation, right=None):
-    """Who may call it."""
+    """The credentials of a caller who may use the operation."""
     right = right or operation.spec["x-right"]
     if right == "agent":
         return lab.agent.auth
@@ -101,10 +101,10 @@ def send(lab, operation, path=None, key="own", headers=None, **kwargs):
     return lab.c.request(operation.method, path or address(operation), key=key, **kwargs)
 
 
-# ---- what every operation has ----
+# ---- what all operations have in common ----
 
 def bad_request(lab, o):
-    """Sent past requests, which would mend the address."""
+    """Sent without requests, which would correct the URL."""
     host = lab.c.url.removeprefix("http://")
     connection = http.client.HTTPConnection(host, timeout=60)
     connection.request(o.method, PREFIX + address(o) + "?a=%zz")
@@ -136,7 +136,7 @@ def unprocessable(lab, o):
 
 
 def too_many(limited, o):
-    """One a second: the one before it took the only one there was."""
+    """One request per second: the previous request used it up."""
     for _ in range(50):
         limited.request("GET", "/")
         if limited.request(o.method, address(o)).status_code == 429:
@@ -160,10 +160,10 @@ GENERIC = {
 }
 
 
-# ---- the examples, and what is special ----
+# ---- the examples, and the special cases ----
 
 def succeeds(lab, o):
-    """Every example of every body, with the ids of records that are there."""
+    """Every example of every body, with the ids of existing records."""
     for media, content, example in examples(o):
         body = encoded(media, content, example)
         with lab.place(o, body) as (given, body):
@@ -185,7 +185,7 @@ def not_modified(lab, o):
 
 
 def name_is_taken(lab, o):
-    """Of the example's own name there is a record already."""
+    """A record with the example's name already exists."""
     with lab.place(o, first_example(o)) as (given, body):
         # appimages are unique by name and version
         same = {k: v for k, v in body["json"].items() if k in ("name", "version")}
@@ -261,7 +261,8 @@ def stopped_twice(lab, o):
 @provokes(409, "postTestsByIdRun", "postTestsRun", "postTestsScenariosByName",
           "postProjectsByIdRun", "postProjectsRun")
 def first_one_is_not_answered(lab, o):
-    """The same key many times at once, until one comes while another is served."""
+    """The same key many times at once, until one request arrives while another is in
+    progress."""
     with lab.place(o, first_example(o)) as (given, body):
         key = caller(lab, o)
         lab.until_overlap(o.method, address(o, **given), key, body["json"])
@@ -338,7 +339,7 @@ LEASES = [o for i, o in OPERATIONS.items() if o.path.startswith("/agent/leases/"
 
 @provokes(200, *(o.id for o in LEASES))
 def lease_goes_on(lab, o):
-    """Each call of a job's life with its example."""
+    """Each call in a job's life, with its example."""
     with lab.job() as job:
         if not o.path.endswith("/start"):
             assert lab.agent.start(job).ok
@@ -400,7 +401,7 @@ def uploads_are_missing(lab, o):
 
 @provokes(410, *(o.id for o in LEASES))
 def lease_is_not_held(lab, o):
-    """Renewals need a lease in force, uploads one that was confirmed once."""
+    """Renewals need a current lease; uploads need one that was confirmed at some time."""
     with lab.job() as job:
         if o.path.endswith("/start"):
             lab.agent.start(job)
@@ -408,7 +409,7 @@ def lease_is_not_held(lab, o):
         send(lab, o, address(o, id=job["lease_id"]), **first_example(o))
 
 
-# ---- one case a pair ----
+# ---- one case per pair ----
 
 PAIRS = [(o.id, code) for o in contract().operations for code in o.codes]
 
@@ -430,7 +431,7 @@ def test_status_is_provoked(lab, broken, limited, operation, code):
 
 
 def test_no_pair_is_forgotten():
-    """The cases above are the whole document; nothing left of PROVOKED is stale."""
+    """The cases above cover the whole document, and no entry of PROVOKED is stale."""
     assert len(PAIRS) == sum(len(o["responses"]) for item in contract().raw["paths"].values()
                              for m, o in item.items() if "servers" not in item)
     stale = set(PROVOKED) - set(PAIRS)
@@ -438,7 +439,7 @@ def test_no_pair_is_forgotten():
 
 
 def test_filters_of_the_examples(lab):
-    """Query parameters as the document shows them, on records that are there."""
+    """Query parameters as the document shows them, with existing records."""
     for o in contract().operations:
         query = [(p["name"], v) for p in o.spec["parameters"] if p["in"] == "query"
                  for v in (p["example"] if isinstance(p["example"], list) else [p["example"]])]

@@ -1,4 +1,4 @@
-"""The check of contract.py can fail: each kind of difference is planted and met."""
+"""The check of contract.py can fail: each kind of difference is planted and detected."""
 import base64
 import copy
 import http.client
@@ -28,7 +28,7 @@ def server():
 
 
 def planted(change):
-    """The document with a difference to the controller."""
+    """The document with a planted difference from the controller."""
     raw = copy.deepcopy(contract().raw)
     change(raw)
     return Contract(raw)
@@ -144,12 +144,12 @@ def test_broken_answers_are_met(headers, content, words):
 
 
 def test_a_difference_fails_the_tests_that_meet_it(tmp_path):
-    """The whole way: a run of pytest, also where a thread of the test met it."""
+    """End to end: a run of pytest, also if the exchange was in a thread of the test."""
     raw = copy.deepcopy(contract().raw)
     rename(raw["paths"]["/projects"]["get"]["responses"]["200"]["content"]["application/json"][
         "schema"]["properties"], "total", "sum")
     path = tmp_path / "openapi.yaml"
-    path.write_text(json.dumps(raw))  # which is YAML
+    path.write_text(json.dumps(raw))  # JSON is valid YAML
     done = subprocess.run(
         [sys.executable, "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q",
          HERE / "test_api_basics.py", "-k", "paging or parallel_clients or rights"],
@@ -162,7 +162,7 @@ def test_a_difference_fails_the_tests_that_meet_it(tmp_path):
 
 
 def test_witness_sees_what_passes_by(server, monkeypatch):
-    """A client that knows nothing of the check: curl, through the relay."""
+    """A client without the check: curl, through the relay."""
     def curl(url):
         return subprocess.run(
             ["curl", "-s", "-u", ":".join(server.keys["admin"]), f"{url}/api/v2/projects/1"],
@@ -226,7 +226,7 @@ PROBLEM = {"type": "about:blank", "title": "Not Found", "status": 404, "detail":
 @pytest.mark.parametrize("name", ANSWERS)
 @pytest.mark.parametrize("piece", [1, 7, 10000])
 def test_bytes_are_understood(name, piece):
-    """The same answer, thrice on one connection, however its bytes come."""
+    """The same response three times on one connection, however its bytes are divided."""
     form, words = ANSWERS[name]
     body = json.dumps(PROBLEM).encode()
     answer = form % (len(body), body)

@@ -1,5 +1,5 @@
-"""The examples of the contract, sent with curl as they stand in
-contract_examples.md, with what they answer and what their runs did."""
+"""The examples of contract_examples.md, sent with curl as written, with their responses
+and the effects of their runs."""
 import collections
 import json
 import re
@@ -19,7 +19,7 @@ Example = collections.namedtuple("Example", "id part title command answer ends")
 
 
 def examples():
-    """One of each second heading of the document."""
+    """One example per second-level heading of the document."""
     for part in re.split(r"^# ", TEXT, flags=re.M)[2:]:
         name, *sections = re.split(r"^## ", part, flags=re.M)
         for section in sections:
@@ -38,10 +38,10 @@ def of(part):
     return [pytest.param(e, id=e.title) for e in EXAMPLES if e.part == part]
 
 
-# ---- a command and its answer ----
+# ---- a command and its response ----
 
 def exchange(bench, example, folder, values):
-    """Run it. @return status and decoded answer, checked with the document"""
+    """Run it. @return status and decoded response, compared with the document"""
     key, secret = bench.controller.keys["admin"]
     values = {"{base_url}": bench.controller.url, "<PUBLIC_KEY>": key, "<SECRET>": secret,
               **values}
@@ -57,7 +57,8 @@ def exchange(bench, example, folder, values):
 
 
 def checked(folder, method, url):
-    """Hold the exchange to docs/reference/openapi.yaml, as contract.py does with others."""
+    """Check the exchange against docs/reference/openapi.yaml, as contract.py does for
+    others."""
     status_line, *lines = (folder / "headers").read_text().splitlines()
     headers = {n.strip(): v.strip() for n, v in (h.split(":", 1) for h in lines if ":" in h)}
     status, content = int(status_line.split()[1]), (folder / "body").read_bytes()
@@ -74,7 +75,7 @@ PATTERNS = {
 
 
 def differs(wanted, got, at=""):
-    """@return None, or where the answer is not what the document shows"""
+    """@return None, or where the response differs from the document"""
     if isinstance(wanted, dict):
         if not isinstance(got, dict):
             return f"{at} is {got!r}"
@@ -113,7 +114,7 @@ def assert_as_documented(bench, example, answer, values):
 # ---- what the examples need ----
 
 def names():
-    """Tests that the examples name, in the order of their numbers."""
+    """The tests that the examples name, in the order of their numbers."""
     named = re.findall(r'"?test\.name(?:=|": ")([^"]+)"', TEXT)
     found = ["Single call", "Project one", "Project two"]
     return found + [n for n in dict.fromkeys(named) if n not in found and n != "Nobody"]
@@ -136,10 +137,10 @@ def make_test(bench, name, project, tags, callee, caller):
 
 
 class Examples(Bench):
-    """A bench with the records that the document tells of."""
+    """A bench with the records that the document mentions."""
 
     def credentials(self, name, passwords):
-        return None  # the document numbers its own
+        return None  # the document assigns its own numbers
 
     def __enter__(self):
         super().__enter__()
@@ -159,7 +160,7 @@ class Examples(Bench):
 
 
 def account_of(command):
-    """Runs of one test share its accounts: one after another."""
+    """Runs of one test share its accounts, so they run one after another."""
     found = re.search(r'test\.name(?:=|": ")([^"]+)"', command)
     if found:
         return found.group(1)
@@ -177,7 +178,7 @@ class Lab:
         return exchange(self.bench, example, folder, self.values)
 
     def start_all(self):
-        """Each as soon as the last one with its accounts is over."""
+        """Start each run as soon as the last one with its accounts has ended."""
         waiting = [e for e in EXAMPLES if e.part == "Starting runs"]
         busy, until = {}, time.monotonic() + 240
         while waiting:
@@ -213,7 +214,7 @@ def lab(tmp_path_factory):
     ports.close()
 
 
-# ---- what the overrides did ----
+# ---- the effects of the overrides ----
 
 def texts(report, role, method, direction="sent"):
     return [m["text"] for m in report["messages"]
@@ -232,7 +233,7 @@ def has(message, *lines):
 
 
 def headers(report):
-    """Which requests of the caller carry which header, on the wire."""
+    """Which requests of the caller carried which header on the wire."""
     wire = {m: "\r\n".join(texts(report, "caller", m)) for m in
             ("REGISTER", "INVITE", "ACK", "BYE")}
     wanted = {"X-Registers: one": {"REGISTER"}, "X-Invites: three": {"INVITE"},
@@ -302,7 +303,7 @@ def test_projects(lab):
         assert_as_documented(lab.bench, example, answer, {})
         data = answer.get("data", answer)
         lab.values.setdefault("<project_run_uuid>", data["project_run_uuid"])
-        if example == by_id:  # the same accounts
+        if example == by_id:  # they use the same accounts
             wait_project_run(lab, data["project_run_uuid"])
     found = wait_project_run(lab, data["project_run_uuid"])
     assert [r["test_id"] for r in found["runs"]] == [3]
@@ -341,8 +342,8 @@ def test_refused(lab, example):
 
 
 def test_agents_were_looked_at(lab):
-    """Their exchanges were held to docs/reference/openapi.yaml: each that a run has, and none was
-    anything else (Witness.__exit__ has the last word)."""
+    """Every kind of exchange of the agents was checked against
+    docs/reference/openapi.yaml (Witness.__exit__ fails if one differed)."""
     seen = {(method, re.sub(r"[0-9a-f-]{36}|\d+", "x", path.removeprefix("/api/v2/agent")),
              status) for method, path, status in lab.bench.controller.witness().seen}
     for method, path, status in (

@@ -1,6 +1,7 @@
-"""Signing in and its neighbours below the root: every documented status of each is provoked.
+"""Signing in and the related routes below the root: every documented status of each is
+provoked.
 
-contract.py checks each answer, here as everywhere.
+contract.py checks each response, as everywhere.
 """
 import concurrent.futures
 import http.client
@@ -27,7 +28,7 @@ def server():
 
 @pytest.fixture
 def fresh():
-    """Where nobody has guessed and nothing is counted yet."""
+    """A controller where no password was guessed and no limit is used up."""
     with Controller() as c:
         yield c
 
@@ -49,7 +50,7 @@ def example(o):
     return body.get("example")
 
 
-# ---- how each status comes about ----
+# ---- how to provoke each status ----
 
 def works(server, o):
     if o.id == "setup":
@@ -109,7 +110,8 @@ def sent(server, o, data, media):
 
 
 def guesses(fresh, o):
-    """The same wrong one until it has to wait; where nothing is guessed, the limit of the key."""
+    """Repeat a wrong password until the client has to wait; where no password is
+    checked, the key's rate limit."""
     def limited():
         c = Controller(rate_limit=1, rate_burst=1)
         assert set_password(c, "ada", PASSWORD).returncode == 0
@@ -125,13 +127,13 @@ def guesses(fresh, o):
             with signed_in(c) as b:
                 if o.id == "metrics":
                     b.auth = c.keys["admin"]
-                b.get(c.url + "/api/v2/", timeout=60)  # takes the one there is
+                b.get(c.url + "/api/v2/", timeout=60)  # uses the only request
                 if ask(b, o, json=example(o)).status_code == 429:
                     return
 
 
 def side_by_side(server, o):
-    """More people at once than passwords are hashed."""
+    """More sign-ins at once than passwords may be hashed in parallel."""
     def one(_):
         with Browser(server) as b:
             return ask(b, o, json={"name": "ada", "password": PASSWORD}).status_code
@@ -143,7 +145,7 @@ def side_by_side(server, o):
 
 
 def unavailable(server, o):
-    """Its tables are gone; of who needs a session that table."""
+    """The tables were dropped; for routes that need a session, the table of sessions."""
     if o.id == "login":
         side_by_side(server, o)
         return

@@ -1,5 +1,5 @@
-"""Digest algorithms of RFC 8760 both ways, computed a second time by digest.py: callers that we
-challenge, and peers that offer several algorithms."""
+"""Digest algorithms of RFC 8760 both ways, verified by a second implementation
+(digest.py): callers that we challenge, and peers that offer several algorithms."""
 import pytest
 
 from adversary import Peer, uri
@@ -24,7 +24,7 @@ def ports():
 
 
 def credentials(challenge, method, where, password=USER[1]):
-    """The header that answers a 401."""
+    """The header that responds to a 401."""
     p = parameters(challenge) | {"nc": "00000001", "cnonce": "c0ffee"}
     right = response((USER[0], password), (method, where, ""), p, p["algorithm"], "auth")
     return (f'Authorization: Digest username="{USER[0]}", realm="{p["realm"]}", '
@@ -33,7 +33,7 @@ def credentials(challenge, method, where, password=USER[1]):
 
 
 def asked(peer, method, body="", headers=()):
-    """@return the final answer; that of a refused INVITE is acknowledged"""
+    """@return the final response; a failure response to INVITE is acknowledged"""
     branch = peer.request(method, body=body, headers=headers)
     answer = peer.final(method)
     if method == "INVITE" and answer.code >= 300:
@@ -82,7 +82,7 @@ def test_callers_are_challenged(build, ports, algorithm):
 
 
 class Registrar:
-    """Offers several algorithms, in this order; takes an answer to any of them."""
+    """Offers several algorithms, in this order; accepts a response with any of them."""
 
     def __init__(self, offered):
         self.offered, self.used = offered, []
@@ -104,7 +104,7 @@ class Registrar:
 
 
 @pytest.mark.parametrize("offered,used", [
-    (["SHA-512-256", "SHA-256", "MD5"], "SHA-512-256"),   # as RFC 8760 2.4 orders them
+    (["SHA-512-256", "SHA-256", "MD5"], "SHA-512-256"),   # in the order of RFC 8760 2.4
     (["MD5", "SHA-256", "SHA-512-256"], "SHA-512-256"),
     ([*UNKNOWN, "SHA-256", "MD5"], "SHA-256"),
     (["SHA-512-256-sess", "MD5", *UNKNOWN], "SHA-512-256-sess"),
@@ -117,5 +117,5 @@ def test_the_strongest_offer_is_taken(build, ports, offered, used):
         with Engine(build, "caller", [[action]], ports) as engine:
             engine.run()
     assert peer.errors == []
-    # to register, and to remove the binding
+    # register, then remove the binding
     assert registrar.used == [used] * 2 and "REGISTER_OK" in engine.states(), registrar.used

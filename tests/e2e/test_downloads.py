@@ -1,4 +1,4 @@
-"""What a run recorded, as files: read back by the programs they are for."""
+"""What a run recorded, as downloads: read by the programs that they are meant for."""
 import base64
 import csv
 import io
@@ -29,7 +29,7 @@ def message(i, direction, local, peer, transport="udp", body=None):
 BINARY = (b"MESSAGE sip:a@h SIP/2.0\r\nVia: SIP/2.0/UDP h;branch=z9hG4bKb\r\nFrom: <sip:a@h>;tag=1\r\n"
           b"To: <sip:b@h>\r\nCall-ID: call-5\r\nCSeq: 1 MESSAGE\r\nContent-Length: 5\r\n\r\n\xff\xfe\x00\x01x")
 
-# uploaded in another order than they were sent and received
+# uploaded in another order than sent and received
 MESSAGES = [
     message(2, "received", "192.0.2.1:5062", "198.51.100.7:5060", "tcp"),
     message(1, "sent", "192.0.2.1:5062", "198.51.100.7:5060"),
@@ -138,7 +138,7 @@ def test_who_may_read_them(run, name):
 
 
 def test_empty_run(run):
-    """One that never started has files without rows."""
+    """The files of a run that never started have no rows."""
     pool = run.api("POST", "/agent-pools", {"name": "empty"})["agent_pool"]["id"]
     uuid = run.api("POST", "/tests/scenarios/registration", {
         "agentpool_id": pool, "target": "sip:127.0.0.1", "username": "1001", "password": "x"}
@@ -150,7 +150,8 @@ def test_empty_run(run):
 
 
 def test_events_are_shown_as_they_were_uploaded():
-    """With the role of their lease and at most 15 digits, whatever form of JSON their agent chose."""
+    """With the role of their lease and at most 15 digits, whatever JSON formatting the
+    agent used."""
     calls = ['{"t":1,"kind":"call","call":"plain","pdd_ms":33.333333333333336,"duration_ms":10000}',
              ' { "t" : 2 , "kind":"call", "call":"a \\"}]\\u00e4", "x":[ {"role":"inner"} , 0.10000000000000001 ]} ',
              '{"t":3,"role":"forged","kind":"call","call":"own role"}',

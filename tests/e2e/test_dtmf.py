@@ -1,11 +1,11 @@
-"""Digits in every way they are sent, both directions, with every clock of telephone-event;
-what leaves is read from a capture."""
+"""Digits by every method, in both directions, with every clock rate of telephone-event;
+what is sent is read from a capture."""
 import pytest
 
 from capture import Capture
 from test_audio import PROMPTS, audio, pair, stream
 
-# codec: clock of its telephone-event, our payload type of that
+# codec: clock rate of its telephone-event, our payload type for it
 CLOCKS = {"PCMU": (8000, 101), "G722": (8000, 101), "GSM": (8000, 101), "L16/16000": (16000, 102),
           "L16/44100": (44100, 103), "opus": (48000, 104)}
 DIGITS = "0123456789*#ABCD"
@@ -40,7 +40,8 @@ def test_events_have_the_clock_of_the_codec(build, ports, prompts, codec):
     assert {e["via"] for e in digits(two, "in") + digits(one, "in")} == {"rtpevent"}
     for event, ms in [(e, 60) for e in digits(two, "in")] + [(e, 250) for e in digits(one, "in")]:
         assert abs(event["ms"] - ms) < 0.1, event
-    # events by their time stamp: numbers, volume, the last duration in ticks, three ends
+    # events by timestamp: event codes, volume, the last duration in ticks, three end
+    # packets
     ssrc = int(stream(one, "out")["ssrc"], 16)
     events = {}
     for packet in capture.packets():
@@ -89,7 +90,8 @@ def test_a_wrong_digit_is_told(build, ports, prompts, mode):
 
 
 def test_digits_are_no_sound_and_no_loss(build, ports, prompts):
-    """Of a call whose prompt goes on: what events take from it is silence, nothing else."""
+    """In a call whose prompt continues: the audio that events replace is silence, and
+    nothing else changes."""
     common = {"audio_codecs": ["PCMU"], "call_duration": "3"}
     one, two = pair(build, ports, prompts,
                     {**common, "sipclient_actions": [["assert_established"], ["wait", "500"],

@@ -1,4 +1,4 @@
-"""What goes wrong ends with a sentence that names the cause, or carries on."""
+"""A fault either ends a run with a sentence that names the cause, or the run continues."""
 import time
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def test_wrong_credentials(tmp_path, ports):
 
 
 def test_unreachable_target(tmp_path, ports):
-    """Nothing answers: SIP's own timer F (32 s) ends it."""
+    """There is no answer: SIP's timer F (32 s) ends it."""
     with SilentPort(ports.silent), Bench(tmp_path, ports, proxy=False) as bench:
         test = bench.single_call(duration=3, target=bench.target(ports.silent))
         run, _ = bench.run(test, timeout=90)
@@ -69,7 +69,7 @@ def test_agent_killed_in_mid_call(tmp_path, ports):
         after = bench.points(session, "rtp_pkt_per_sec", "caller", "in")
         assert after[:len(before)] == before and len(before) >= 3
 
-        # The agent comes back by itself and takes the next run.
+        # The agent reconnects by itself and takes the next run.
         bench.agents[0].start()
         bench.wait_online()
         again, _ = bench.run(bench.single_call(duration=3))
@@ -77,7 +77,7 @@ def test_agent_killed_in_mid_call(tmp_path, ports):
 
 
 def test_controller_killed_in_mid_run_carries_on(tmp_path, ports):
-    # The lease outlives the time the controller is away.
+    # The lease lasts longer than the controller's outage.
     with Bench(tmp_path, ports) as bench:
         session = bench.start(bench.single_call(duration=15))
         bench.wait_for_media(session)
@@ -92,7 +92,7 @@ def test_controller_killed_in_mid_run_carries_on(tmp_path, ports):
     received = stream(report, "callee", "in")
     assert received["packets"] == stream(report, "caller", "out")["packets"]
     assert abs(received["packets"] - 750) <= 1
-    # Every second of the call is there, those of the outage too.
+    # Every second of the call is there, including those of the outage.
     times = [p["time"] for p in points]
     assert len(times) == len(set(times)) >= 15
     assert sum(float(p["avg"]) for p in rates) == received["lost"] == 0
@@ -101,7 +101,7 @@ def test_controller_killed_in_mid_run_carries_on(tmp_path, ports):
 
 
 def test_controller_stays_away_longer_than_the_lease(tmp_path, ports):
-    """Whatever it decides, the run ends, and what was measured is kept."""
+    """Whatever the verdict, the run ends, and what was measured is kept."""
     with Bench(tmp_path, ports, **FAULTS) as bench:
         session = bench.start(bench.single_call(duration=8))
         bench.wait_for_media(session)

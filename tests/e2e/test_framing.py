@@ -1,6 +1,8 @@
-"""Requests whose end two parsers see at different places: behind a proxy the rest of one
-would be another client's request (request smuggling). Raw bytes; every bad request is
-followed by a second one, which must never be executed."""
+"""Requests whose end two parsers see at different places.
+
+Behind a proxy the rest of such a request would become another client's request (request
+smuggling). The tests send raw bytes; every bad request is followed by a second one,
+which must never be executed."""
 import base64
 import json
 import re
@@ -35,7 +37,8 @@ def second(server, name="second"):
 
 
 def exchange(server, data, pieces=False):
-    """@return (status codes, all that came) until the controller closes the connection"""
+    """@return (status codes, all received bytes) until the controller closes the
+    connection"""
     host, port = server.url[7:].rsplit(":", 1)
     data = data.encode("latin-1")
     answer = b""
@@ -46,7 +49,7 @@ def exchange(server, data, pieces=False):
             while piece := s.recv(65536):
                 answer += piece
         except ConnectionError:
-            pass  # closed while we were sending, or with bytes unread
+            pass  # closed while we were sending, or with unread bytes
     return [int(code) for code in re.findall(rb"HTTP/1\.1 (\d{3})", answer)], answer
 
 
@@ -56,7 +59,7 @@ def names(server):
 
 LENGTH = "Content-Length: 16\r\n"
 TE = "Transfer-Encoding: chunked\r\n"
-# name: (headers behind those of head(), body)
+# name: (headers after those of head(), body)
 BAD = {
     "two lengths, the first is the body's": (f"{LENGTH}Content-Length: 300\r\n", ONE),
     "two lengths, the second is the body's": (f"Content-Length: 300\r\n{LENGTH}", ONE),
@@ -98,7 +101,7 @@ BAD = {
 def refused(answer, malformed_length=False):
     header, _, body = answer.partition(b"\r\n\r\n")
     assert b"\r\nConnection: close" in header, answer
-    if malformed_length:  # library.c: no body, and the library's head a second time
+    if malformed_length:  # library.c: no body, and the library's header section a second time
         assert b"\r\nContent-Length: 0" in header
     else:
         said = json.loads(body)
@@ -108,11 +111,11 @@ def refused(answer, malformed_length=False):
 @pytest.mark.parametrize("pieces", [False, True], ids=["whole", "pieces"])
 @pytest.mark.parametrize("case", BAD)
 def test_ambiguous_request_is_refused(server, case, pieces):
-    """And the connection closed: nothing behind it is looked at."""
+    """The connection is closed: nothing after the request is parsed."""
     headers, body = BAD[case]
     codes, answer = exchange(server, f"{head(server)}{headers}\r\n{body}{second(server)}", pieces)
     if not answer and pieces:
-        # the answer is lost where the connection is closed with bytes of ours unread
+        # the response is lost if the connection is closed with unread bytes of ours
         assert names(server) == set()
         return
     assert codes[0] == 400 and set(codes) == {400}, answer
@@ -153,8 +156,8 @@ def test_every_address_refuses(server, method, path):
     (f"10\r\n{ONE}\r\n0\r\nContent-Length: 300\r\n\r\n", {201})],
     ids=["plain", "extension", "LF alone", "trailer"])
 def test_nothing_follows_a_chunked_body(server, body, statuses):
-    """The library takes lines of chunks that other parsers refuse or read otherwise: 0.9.75 all,
-    1.0 neither extensions nor LF alone."""
+    """The library accepts chunk lines that other parsers refuse or read differently:
+    0.9.75 all of them, 1.0 all except extensions and a bare LF."""
     codes, answer = exchange(server, f"{head(server)}{TE}\r\n{body}{second(server)}")
     assert len(codes) == 1 and codes[0] in statuses, answer
     assert b"\r\nConnection: close" in answer, answer
@@ -168,7 +171,7 @@ def test_nothing_follows_a_chunked_body(server, body, statuses):
 
 @pytest.mark.parametrize("pieces", [False, True], ids=["whole", "pieces"])
 def test_requests_behind_each_other_are_served(server, pieces):
-    """What is not ambiguous is not refused: any blanks around values, many headers."""
+    """Unambiguous requests are served: any whitespace around values, many headers."""
     more = "".join(f"X-{i}:{' ' * (i % 5)}{'v' * (i % 50)}\r\n" for i in range(30 if pieces else 90))
     data = ""
     for i, length in enumerate(("Content-Length: 16", "content-length:16", "Content-Length: \t 16")):

@@ -1,4 +1,4 @@
-"""What we send, held to RFC 3261's grammar by a checker of our own and by
+"""What we send, checked against RFC 3261's grammar by a parser of our own and by
 tshark. Every other test that drives an engine does the first as well."""
 import re
 import subprocess
@@ -69,7 +69,7 @@ def test_tshark_finds(old, new):
 
 
 def test_what_is_noted_is_found(build, ports):
-    """An engine's message, and those of a download: good ones, and one that is not."""
+    """An engine's message, and those of a download: valid ones and an invalid one."""
     with Engine(build, "caller", [[{"type": "options", "credentials": [{"username": "1"}],
                                     "target": target("127.0.0.1", ports.silent)}]], ports) as e:
         e.go(0)
@@ -117,7 +117,7 @@ HEADERS = [["X-Long", "a" * 500, "any"], ["Subject", "a, b; c=\"d\"", "invites"]
 
 
 def test_all_requests_of_a_call(build, ports):
-    """Every request we know, its answers, and our answers to them."""
+    """Every request that we support, its responses, and our responses to them."""
     common = {"prack": "supported", "session_timer": 90, "dtmf_mode": "info"}
     callee, caller = both(
         build, ports,
@@ -135,7 +135,7 @@ def test_all_requests_of_a_call(build, ports):
 
 
 def test_registered_call_seen_by_tshark(build, ports, tmp_path):
-    """Digest, routes and a CANCEL; the whole capture has nothing malformed."""
+    """Digest, routes and a CANCEL; nothing in the whole capture is malformed."""
     credentials = [{"username": "1001", "password": SUBSCRIBERS["1001"]}]
     register = {"type": "register", "credentials": credentials,
                 "target": target("127.0.0.1", ports.sip)}
@@ -161,7 +161,7 @@ TRACED = re.compile(r"(?m)^--- (sent to|received from) \S+ (udp|tcp|tls) *\n")
 
 
 def sent_of_trace(text):
-    """What `--trace` shows as sent, as it was: the lines' CRs are left out there."""
+    """The sent messages in the output of `--trace`, with the CRs that it omits."""
     for head in TRACED.finditer(text):
         message = text[head.end():].replace("\n", "\r\n").encode()
         length = message.index(b"\r\n\r\n") + 4
@@ -172,8 +172,8 @@ def sent_of_trace(text):
 
 @pytest.mark.parametrize("transport", ["udp", "tcp", "tls"])
 def test_foreground_commands(build, ports, tmp_path, transport):
-    """offhook register, answer and call, through the proxy: as traced, and as captured where the
-    wire can be read."""
+    """offhook register, answer and call, through the proxy: as traced, and as captured
+    where the wire can be read."""
     authority = Authority(tmp_path)
     cert, key = authority.issue("ours")
     files = ["--tls-ca", authority.file, "--tls-cert", cert, "--tls-key", key]
@@ -192,7 +192,7 @@ def test_foreground_commands(build, ports, tmp_path, transport):
                 command("answer", "1002", "--register", "--rtp-ports", f"{middle}-{ports.rtp[1]}",
                         "--sip-port", ports.phone),
                 cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as callee:
-            bound = threading.Timer(100, callee.kill)   # nothing below waits for ever
+            bound = threading.Timer(100, callee.kill)   # a time limit for everything below
             bound.start()
             try:
                 said = ""
@@ -219,7 +219,7 @@ def test_foreground_commands(build, ports, tmp_path, transport):
         return
     wire = [ports.sip, ports.phone]
     shown = ["sip.Method", "sip.User-Agent", "sip.Server"]
-    # a segment may hold several messages
+    # a TCP segment may hold several messages
     seen = "\n".join("\t".join(row) for row in capture.sip_fields("sip", shown, wire))
     assert seen.count("offhook/") >= len(sent), (seen, len(sent))
     assert capture.sip_fields("_ws.malformed || _ws.expert.severity == error", shown,

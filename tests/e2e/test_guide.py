@@ -1,5 +1,7 @@
-"""The commands of docs/guide are run as they stand there, page by page in the order of the index,
-against the controller, the agent and the proxy that the guide's own first command starts."""
+"""The commands of docs/guide are run as written, page by page in the order of the
+index.
+
+They use the controller, the agent and the proxy that the guide's first command starts."""
 import json
 import os
 import re
@@ -19,8 +21,8 @@ from netns import own_network
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs/guide"
 PAGES = re.findall(r"\]\(guide/([\w-]+\.md)\)", (ROOT / "docs/README.md").read_text())
-# What a page may show. Only sh has commands, and all of them are run; text behind it is what they
-# print. ini, json and yaml are files.
+# The languages of a page's blocks. Only sh has commands, and all of them are run; a
+# text block after it is their output. ini, json and yaml are files.
 LANGUAGES = {"sh", "text", "ini", "json", "yaml"}
 PROGRAM = re.compile(r"(?:sudo )?(?:\S*/)?(?:offhook[\w-]*|curl|quickstart|runtests|meson|apt(?:-get)?|systemctl)\b")
 
@@ -31,8 +33,8 @@ def fences(page):
 
 
 def pattern(line):
-    """What a line of shown output says: any number for a number, any blanks for blanks, and
-    anything for three dots."""
+    """A pattern for a line of shown output: a number matches any number, whitespace any
+    whitespace, and three dots match anything."""
     words = []
     for word in line.split():
         parts = re.split(r"(\.\.\.|\d+(?:\.\d+)?)", word)
@@ -43,14 +45,14 @@ def pattern(line):
 
 
 def missing_lines(shown, output):
-    """Lines of the shown output that the output has not, in that order."""
+    """Lines of the shown output that are not in the output, in that order."""
     lines = iter(output.splitlines())
     return [line for line in shown.splitlines()
             if line.strip() and not any(re.search(pattern(line), said) for said in lines)]
 
 
 def hidden_commands(page):
-    """Commands in a page that no block for the shell has."""
+    """Commands in a page that are in no block for the shell."""
     run = "".join(text for language, text in fences(page) if language == "sh")
     for language, text in fences(page):
         if language not in LANGUAGES:
@@ -63,7 +65,8 @@ def hidden_commands(page):
 
 
 def run_page(name, folder, env):
-    """Run its blocks in one shell. The output of each is compared with what the page shows."""
+    """Run the blocks of a page in one shell, and compare the output of each with what
+    the page shows."""
     blocks = fences((GUIDE / name).read_text())
     shell = [(i, text) for i, (language, text) in enumerate(blocks) if language == "sh"]
     script = "set -euo pipefail\n" + "".join(
@@ -83,7 +86,8 @@ def run_page(name, folder, env):
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory, build):
-    """A checkout as the guide sees it, in a network of its own: the ports are those of the guide."""
+    """A checkout as the guide assumes it, in a network of its own, as the guide's ports
+    are fixed."""
     folder = tmp_path_factory.mktemp("checkout")
     (folder / "build").symlink_to(build)
     for name in ("conf", "docs", "packaging"):
@@ -145,13 +149,14 @@ def test_page(checkout, name):
     run_page(name, folder, env)
 
 
-# What libraries and peers say, and words of the table itself.
+# Messages of libraries and peers, and words of the table itself.
 OTHERS = {"Couldn't connect to server", "Address already in use", "Cannot assign requested address",
           "rejected", "failed"}
 
 
 def messages(page):
-    """Messages in the first cells of the tables whose heading says message, as their fixed pieces."""
+    """Messages in the first cells of the tables whose heading says message, as their
+    fixed parts."""
     for table in re.findall(r"^\| message \|.*\n\|[-|]+\n((?:\|.*\n)+)", page, re.M):
         for row in table.splitlines():
             for text in set(re.findall(r"`([^`]+)`", row.split(" | ")[0])) - OTHERS:
@@ -159,7 +164,7 @@ def messages(page):
 
 
 def test_messages_are_those_of_the_programs():
-    """Each message that troubleshooting.md explains is one that the programs have."""
+    """Each message that troubleshooting.md explains exists in the programs."""
     code = "".join(path.read_text(errors="replace")
                    for folder in ("agent", "base", "capture", "conf", "control", "media", "sip")
                    for path in (ROOT / folder).rglob("*.c"))
@@ -174,7 +179,7 @@ def test_messages_are_those_of_the_programs():
 @pytest.mark.parametrize("name, member", [
     ("conditions", "conditions"), ("actions", "steps"), ("script-actions", "sipclient_actions")])
 def test_examples_of_the_reference_are_accepted(server, name, member):
-    """JSON blocks of the reference are what a test may have."""
+    """JSON blocks of the reference are accepted as members of a test."""
     page = (ROOT / f"docs/reference/{name}.md").read_text()
     examples = [json.loads(text) for language, text in fences(page) if language == "json"]
     assert examples

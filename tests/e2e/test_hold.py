@@ -1,4 +1,5 @@
-"""Hold by the peer from the first offer or answer on, and audio that it refuses (RFC 3264)."""
+"""Hold by the peer from the first offer or answer on, and audio that the peer rejects
+(RFC 3264)."""
 import re
 
 import pytest
@@ -21,7 +22,7 @@ def ports():
 
 
 def described(peer, how):
-    """Its SDP with that direction, connection address or port."""
+    """The peer's SDP with that direction, connection address or port."""
     if how == "port 0":
         return re.sub(r"m=audio \d+", "m=audio 0", peer.sdp)
     if how == "0.0.0.0":
@@ -47,7 +48,7 @@ def answers(how, echo=True):
 
 
 def answers_early(how):
-    """The 183 has the answer, the 200 has none."""
+    """The answer is in the 183; the 200 has no SDP."""
     def script(peer):
         invite = peer.expect("INVITE")
         peer.remember(invite)
@@ -68,7 +69,7 @@ def offers(peer, how, late=False):
 
 
 def holds(engine, call):
-    """(state, text) of the call from CALL_ESTABLISHED on, hold and resume alone"""
+    """(state, text) of the call from CALL_ESTABLISHED on, hold and resume only"""
     told = [(e["state"], e.get("text")) for e in engine.events
             if e["kind"] == "state" and e.get("call") == call["call"]]
     established = [state for state, _ in told].index("CALL_ESTABLISHED")
@@ -83,7 +84,7 @@ DIRECTIONS = {"sendonly": HELD, "inactive": HELD, "0.0.0.0": HELD, "recvonly": [
 
 
 def placed(build, ports, script, bind="127.0.0.1", **more):
-    """@return (the engine, its one call)"""
+    """@return (the engine, its only call)"""
     with Peer(script) as peer:
         action = {"type": "call", "dial_destination": "adv", "call_duration": "60",
                   "target": target("127.0.0.1", peer.port), **CREDENTIALS, **more}
@@ -128,7 +129,7 @@ def test_its_first_answer_holds_baresip(build, ports, how):
     assert call["end"] == "remote" and holds(engine, call) == DIRECTIONS[how], engine.states()
 
 
-# ---- port 0: it refuses the audio (RFC 3264 6) ----
+# ---- port 0: the peer rejects the audio (RFC 3264 6) ----
 
 REFUSED = "the peer's SDP refuses the audio (port 0)"
 
@@ -156,7 +157,7 @@ def test_its_answer_refuses_the_audio(build, ports, script, more):
 
 
 def test_its_offer_has_no_audio(build, ports):
-    """In the first offer, and in one within a call, which goes on."""
+    """No audio in the first offer, and in one during a call, which continues."""
     action = {"type": "answer", "credentials": [{"username": "1002"}]}
     with Engine(build, "callee", [[action], []], ports, sip_port=ports.phone,
                 copies=True) as engine:

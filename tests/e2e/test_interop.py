@@ -15,7 +15,8 @@ def account(user):
 
 
 class Proxied:
-    """Engines registered at kamailio: one step each, so that they can be driven."""
+    """Engines registered at kamailio, with single steps, so that the test can drive
+    them."""
 
     def __init__(self, build, ports, host="127.0.0.1", **settings):
         self.build, self.ports, self.count, self.settings = build, ports, 0, settings
@@ -40,8 +41,8 @@ def finish(*engines):
 
 
 def digest_calls(lab, transport, algorithm, trust):
-    """A registration, a call through it and an end after the nonce has gone stale: the proxy
-    reaches the called phone over TLS too."""
+    """A registration, a call through it, and its end after the nonce has become stale.
+    The proxy reaches the called phone over TLS too."""
     action = {"type": "call", "dial_destination": "1002", "call_duration": "2"}
     with lab.engine("callee", [[lab.register("1002", transport, **trust), {"type": "answer"}],
                                [{"type": "unregister"}]]) as b, \
@@ -68,9 +69,11 @@ def digest_calls(lab, transport, algorithm, trust):
 
 
 def integrity_digest(lab, folder):
-    """kamailio's auth_check_response() hands a hash of the body to calc_response() that it has
-    not computed (5.6.3 and master: `hent` in src/modules/auth/api.c is on the stack as it
-    was): no credentials are right."""
+    """No credentials are right for kamailio with qop=auth-int.
+
+    Its auth_check_response() passes calc_response() a hash of the body that it has not
+    computed (5.6.3 and master: `hent` in src/modules/auth/api.c is uninitialised stack
+    memory)."""
     with Kamailio(folder, lab.ports.sip, integrity=True), \
             lab.engine("caller", [[lab.register("1001")]]) as engine:
         engine.run()   # the job may end with the refusal
@@ -204,7 +207,7 @@ def test_kamailio(build, ports, tmp_path):
     seen = {}
     lab = Proxied(build, ports)
     with Kamailio(tmp_path, ports.sip):
-        # one user, two phones: both ring, the first to answer has it
+        # one user with two phones: both ring, the first to answer gets the call
         dial = {"type": "call", "dial_destination": "1002", "call_duration": "1"}
         slow = [[lab.register("1002"), {"type": "answer", "answer_delay": 20000}], []]
         quick = [[lab.register("1002"), {"type": "answer", "answer_delay": 300}], []]
@@ -219,7 +222,7 @@ def test_kamailio(build, ports, tmp_path):
         assert a.calls()[0]["end"] == "cancelled" and a.received("CANCEL")
         assert "CALL_RINGING" in a.states()
         seen["forking: the branch that loses is cancelled"] = "yes"
-        # both refuse: the proxy's best answer
+        # both reject: the proxy forwards the best response
         refuse = [[lab.register("1003"), {"type": "answer", "answer_code": 486}], []]
         with lab.engine("A", refuse) as a, lab.engine(
                 "caller", [[lab.register("1001")], [{**dial, "dial_destination": "1003"}]]) as c:
@@ -230,7 +233,7 @@ def test_kamailio(build, ports, tmp_path):
             c.end()
         assert c.calls()[0]["code"] == 486
         seen["final answer through a proxy"] = "yes"
-        # everything within a dialog crosses Record-Route
+        # every request within the dialog passes Record-Route
         script = [["assert_established", "20000"], ["hold"], ["resume"], ["reinvite"],
                   ["update"], ["message", "hi"], ["options"], ["dtmf", "5"], ["hangup"]]
         more = {"prack": "supported", "dtmf_mode": "info", "session_timer": 90}
@@ -248,7 +251,7 @@ def test_kamailio(build, ports, tmp_path):
         for feature in ("hold and resume", "re-INVITE", "UPDATE", "PRACK", "MESSAGE", "OPTIONS",
                         "DTMF by INFO"):
             seen[f"{feature} through Record-Route"] = "yes"
-        # the caller gives up while it rings
+        # the caller cancels while it rings
         with lab.engine("A", [[lab.register("1005"), {"type": "answer", "ring_only": 1}], []]) \
                 as a, lab.engine("caller", [[lab.register("1001")], [
                     {**dial, "dial_destination": "1005",

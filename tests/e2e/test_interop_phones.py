@@ -16,7 +16,7 @@ PATIENCE_S = 30
 
 
 def within(engine, condition):
-    """Does it become true?"""
+    """Wait until the condition is true. @return whether it became true"""
     end = time.monotonic() + PATIENCE_S
     while not condition() and time.monotonic() < end and not engine.finish:
         engine.pump()
@@ -24,7 +24,7 @@ def within(engine, condition):
 
 
 class Desk:
-    """Our engine beside the phone; each call is an engine of its own."""
+    """Our engine beside the phone; each call has an engine of its own."""
 
     def __init__(self, build, namespace, ports, **settings):
         self.build, self.ports, self.settings = build, ports, settings
@@ -36,7 +36,7 @@ class Desk:
                       sip_port=sip_port, settings=self.settings)
 
     def call(self, script, **more):
-        """Call the phone with a script. @return the engine, ended"""
+        """Call the phone with a script. @return the engine, after its end"""
         action = {"type": "call", "dial_destination": f"sip:phone@{PHONE}", "call_duration": "20",
                   "target": target(PHONE, 5060), "sipclient_actions": script,
                   "credentials": [{"username": "1001"}], **more}
@@ -56,7 +56,7 @@ def established_first(*script):
 
 
 def cell(engine, *needed):
-    """yes, or why not"""
+    """yes, or the reason why not"""
     if engine.asserts():
         return "no: " + engine.asserts()[0]["text"][:60]
     missing = [s for s in needed if s not in engine.states()]
@@ -86,7 +86,7 @@ def called_features(desk):
 
 
 def transferred(desk):
-    """It is transferred by us, to a third line of ours."""
+    """We transfer the phone to a third line of ours."""
     with desk.answer() as third:
         third.step(0)
         engine = desk.call(established_first(["transfer", f"sip:1003@{OURS}:5070"]))
@@ -108,7 +108,7 @@ def transferred(desk):
 
 
 def replaced_in_it(desk):
-    """A line of ours takes over our call with it: INVITE with Replaces."""
+    """A line of ours takes over our call with the phone: INVITE with Replaces."""
     relay = target(OURS, 5080)
     with SipRelay(desk.namespace, OURS, 5080), desk.answer(target=relay) as line:
         line.step(0)
@@ -120,14 +120,14 @@ def replaced_in_it(desk):
         line.end()
     assert line.sent("INVITE", "\r\nReplaces:"), line.sent("INVITE")
     if "CALL_TRANSFER" in engine.states():
-        # the replaced call was ended by the phone
+        # the phone ended the replaced call
         assert len(engine.received("BYE")) >= 1 and not engine.asserts()
         return {"called: INVITE with Replaces by us": "yes"}
     return {"called: INVITE with Replaces by us": "no: " + engine.asserts()[0]["text"][:60]}
 
 
 def attended_by_it(desk, phone):
-    """It calls two lines of ours and connects them."""
+    """The phone calls two lines of ours and connects them."""
     with desk.answer() as engine:
         engine.step(0)
         for count, user in enumerate(("1002", "1003"), 1):
@@ -138,7 +138,7 @@ def attended_by_it(desk, phone):
                 phone.hold()
                 within(engine, lambda: "CALL_HOLD" in engine.states())
         phone.transfer_attended()
-        # the new call: placed by one line, taken by the other
+        # the new call: placed by one line, answered by the other
         moved = within(engine, lambda: engine.states().count("CALL_ESTABLISHED") == 4 and
                        engine.states().count("CALL_ENDED_REMOTE") >= 1)
         phone.hang_up()
@@ -152,7 +152,7 @@ def attended_by_it(desk, phone):
 
 
 def calling_features(desk, phone):
-    """The phone calls us, and does things."""
+    """The phone calls us and uses its features."""
     seen = {}
     with desk.answer() as engine:
         engine.step(0)
@@ -251,7 +251,7 @@ def tls_phone(program, folder, namespace, authority):
 def test_phone_tls(build, namespaces, module_ports, tmp_path, program):
     phone_class, name = program
     authority, seen = Authority(tmp_path), {}
-    # linphone's TLS library knows no addresses in certificates, only names
+    # linphone's TLS library does not check IP addresses in certificates, only names
     cert, key = authority.issue("ours", f"IP:{OURS},DNS:{OURS}")
     desk = Desk(build, namespaces[0], module_ports, tls_certificate=str(cert), tls_key=str(key))
     trust = {"verify": 1, "ca": authority.file.read_text()}

@@ -1,4 +1,5 @@
-"""Signing in to the pages: first user, sessions, CSRF, guesses; also in a browser."""
+"""Signing in to the pages: first user, sessions, CSRF, wrong passwords; also in a
+browser."""
 import os
 import re
 import stat
@@ -18,7 +19,7 @@ PASSWORD = "correct horse battery"
 
 
 def set_password(server, name, password, *more):
-    """While the controller is stopped."""
+    """Run the command while the controller is stopped."""
     server._write_conf()
     return subprocess.run([server.program, "--config", server.conf_file, "--set-password",
                            name, *more], input=password + "\n", text=True,
@@ -35,7 +36,7 @@ def server():
 
 
 class Browser(requests.Session):
-    """Cookies and the CSRF token as a page of ours would send them."""
+    """Sends cookies and the CSRF token like our pages."""
 
     def __init__(self, server):
         super().__init__()
@@ -79,7 +80,7 @@ def test_login_and_logout(server, browser):
     token = browser.cookies["offhook_session"]
     assert browser.post("/logout").status_code == 200
     assert browser.state()["user"] is None
-    browser.cookies.set("offhook_session", token)  # it has ended, not only been forgotten
+    browser.cookies.set("offhook_session", token)  # the session has ended; the cookie was not merely deleted
     assert browser.state()["user"] is None
     assert browser.page("/account").status_code == 303
     assert token not in server.log() and PASSWORD not in server.log()
@@ -109,7 +110,7 @@ def test_changes_need_the_token(browser):
         assert browser.post("/api/v2/projects", {"name": "csrf"}, headers={
             "X-CSRF-Token": other.csrf}).status_code == 403
     assert browser.state()["user"]
-    # a form, which another site can send without asking, signs nobody in
+    # a form, which another site can send without a preflight, cannot sign in
     form = requests.post(browser.server.url + "/login", timeout=60,
                          data={"name": "ada", "password": PASSWORD})
     assert form.status_code == 415 and "Set-Cookie" not in form.headers
@@ -170,7 +171,7 @@ def test_password_is_changed(server, browser):
         assert two.login("eve").status_code == 403
         assert two.login("eve", "another password").status_code == 200
         assert c.stop() == 0
-        # the command line: rights stay unless given; sessions end
+        # the command line: rights are kept unless given; sessions end
         assert set_password(c, "eve", "third password").returncode == 0
         c.start()
         assert two.state()["user"] is None
@@ -228,13 +229,13 @@ def test_cookie_is_secure_under_tls(tmp_path):
 
 
 def serious(chrome):
-    """Without its advice on forms."""
+    """Without Chromium's advice on forms."""
     return [c for c in complaints(chrome) if c["level"] != "DEBUG"]
 
 
 @pytest.fixture
 def fresh():
-    """A controller at which nobody has guessed yet."""
+    """A controller where no password was guessed yet."""
     c = Controller()
     assert set_password(c, "ada", PASSWORD).returncode == 0
     with c:
@@ -242,7 +243,7 @@ def fresh():
 
 
 def test_in_a_browser(fresh):
-    """A report's address leads over the login to the report."""
+    """The address of a report leads to the login page and then to the report."""
     server = fresh
     from test_api_server import make_test
     _, test = make_test(server)
@@ -268,7 +269,7 @@ def test_in_a_browser(fresh):
         assert "/login?next=/run/details/" in chrome.current_url
         fill("login", name="ada", password="not the password")
         wait(lambda: "is wrong" in find("#failure").text)
-        assert len(serious(chrome)) == 1  # the 403
+        assert len(serious(chrome)) == 1  # the response with 403
         fill("login", name="ada", password=PASSWORD)
         wait(lambda: chrome.current_url == report)
         wait(lambda: find("#status").text not in ("", "loading"))

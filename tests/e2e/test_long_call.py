@@ -1,4 +1,4 @@
-"""A minute of audio: every packet is sent, and in time."""
+"""A minute of audio: every packet is sent, and on time."""
 import pytest
 
 import g107
@@ -7,8 +7,8 @@ from capture import Capture
 
 
 def test_long_call_sends_every_packet_in_time(tmp_path, ports):
-    """60 s at 20 ms: 3000 packets a direction, give or take one. The called party
-    sends on until it was told of the end: as many more as that took."""
+    """60 s at 20 ms: 3000 packets per direction, plus or minus one. The called side
+    sends until it learns of the end: as many packets more."""
     with Bench(tmp_path, ports) as bench:
         with Capture(tmp_path, ports.rtp) as capture:
             run, report = bench.run(bench.single_call(duration=60), timeout=120)

@@ -16,20 +16,20 @@ SENDER = {TO_CALLEE: "caller", TO_CALLER: "callee"}
 
 
 def lost_map(log):
-    """Which of the packets between the first and the last that got through were
-    lost: what any receiver can know."""
+    """Lost packets between the first and the last that arrived: what any receiver can
+    know."""
     kept = [i for i, p in enumerate(log) if not p.dropped]
     return [p.dropped for p in log[kept[0]:kept[-1] + 1]]
 
 
 def kept_back(log):
-    """Packets behind the last that got through: no report can be about them."""
+    """Lost packets after the last that arrived: no report can cover them."""
     return len(log) - 1 - max(i for i, p in enumerate(log) if not p.dropped)
 
 
 def assert_told_by_xr(sent, lost):
-    """The receiver's extended reports told the sender the loss until the last of
-    them: what was lost of some first part of the packets, exactly and in 1/256."""
+    """The receiver's extended reports gave the sender the loss up to the last report:
+    of the packets up to some point, exactly and in 1/256."""
     voip, summary = sent["xr_voip"], sent["xr_summary"]
     print(voip, summary)
     until = [n for n in range(len(lost) // 4, len(lost) + 1)
@@ -40,9 +40,10 @@ def assert_told_by_xr(sent, lost):
     assert voip["buffer_ms"] == 60
     part = lost[:until[-1]]
     mos = g107.mos(g107.r_with_loss(100 * sum(part) / len(part), g107.burst_ratio(part)))
-    # What the relay was late with on a busy machine is discarded, and heard as loss.
+    # What the relay delayed on a busy machine is discarded by the jitter buffer, and
+    # counts as loss there.
     print(f"mos_lq {voip['mos_lq']}, by G.107 without discards {mos:.3f}")
-    assert voip["mos_lq"] <= mos + 0.15   # it is told in tenths
+    assert voip["mos_lq"] <= mos + 0.15   # reported in tenths
     assert voip["mos_lq"] >= mos - 0.15 or voip["discard_pct"] > 0
     assert summary["duplicates"] == 0
     assert 0 <= summary["jitter_min_ms"] <= summary["jitter_mean_ms"] \
@@ -86,18 +87,18 @@ def test_loss_of_one_direction_is_reported_exactly(tmp_path, ports, direction):
     sent = stream(report, SENDER[direction], "out")
     assert_told_by_xr(sent, lost)
     assert max(float(p["max"]) for p in told) >= sent["xr_voip"]["loss_pct"]
-    # the report that came with the receiver's BYE is about everything it got
+    # the report that came with the receiver's BYE covers everything it received
     print({name: sent[name] for name in ("packets", "expected", "lost", "lost_by", "last_report")})
     assert sent["packets"] == len(log)
     assert sent["last_report"]["ssrc"] == stream(report, role, "out")["ssrc"]
     rest = sent["last_report"]["unreported"] - kept_back(log)
-    # 25: that much is sent in 0.5 s. Reports come every 1.4 s and more; a thread of a busy machine
-    # that was late with the last one has no block in it.
+    # 25 packets are sent in 0.5 s. Reports come every 1.4 s or later; if a busy machine
+    # delayed the last one, it has no block for them.
     assert 0 <= rest <= 25
     if rest == 0:
         assert (sent["lost"], sent["lost_by"]) == (sum(lost), "xr")
 
-    # The other direction went through the same relay unharmed.
+    # The other direction went through the same relay without loss.
     other = stream(report, "caller" if role == "callee" else "callee", "in")
     assert other["lost"] == 0
     assert stream(report, role, "out")["xr_voip"]["loss_pct"] == 0

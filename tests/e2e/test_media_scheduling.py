@@ -1,11 +1,12 @@
-"""The class of the threads that send and receive: told, and warned of where it was refused."""
+"""The scheduling class of the threads that send and receive: reported, with a warning
+where it was refused."""
 import os
 import resource
 
 import pytest
 from engine import Engine
 
-# what allows nothing, and begins with nothing
+# removes every permission, and starts at nice 0
 REFUSE = ["/usr/bin/nice", "-n", str(-os.getpriority(os.PRIO_PROCESS, 0)),
           "/usr/bin/prlimit", "--rtprio=0", "--nice=0",
           *(["/usr/bin/setpriv", "--bounding-set", "-sys_nice"] if os.getuid() == 0 else [])]
@@ -32,7 +33,7 @@ def test_refused_is_told_and_warned_of(build, ports):
     assert evidence["send_scheduling"] == evidence["receive_scheduling"] == "normal"
     warnings = [line for line in log.splitlines() if "media_scheduling" in line]
     assert len(warnings) == 1 and "refused" in warnings[0] and "LimitRTPRIO" in warnings[0], log
-    # not asked for by name: the evidence alone tells
+    # not configured explicitly: only the evidence reports it
     evidence, log = engine(build, ports, None, REFUSE)
     assert evidence["send_scheduling"] == "normal"
     assert "media_scheduling" not in log

@@ -1,4 +1,4 @@
-"""GET /metrics: the text format of Prometheus, and figures that are so."""
+"""GET /metrics: the Prometheus text format, and correct figures."""
 import re
 import time
 
@@ -38,7 +38,7 @@ def metrics(server, **kwargs):
         found = SAMPLE.fullmatch(line)
         assert found, line
         name, labels, value = found.groups()
-        # of a single label its value, of more all of them
+        # the value of a single label; of several labels the whole text
         group = labels and (labels.split("=", 1)[1][1:-1] if labels.count("=") == 1 else labels)
         assert re.sub("_(bucket|sum|count)$", "", name) in types or name in types, line
         assert (name, group) not in samples, line
@@ -79,7 +79,7 @@ def test_runs_and_agents(server):
 def test_answers_are_counted(server):
     def answers(samples):
         return [samples["offhook_http_answers_total", f"{i}xx"] for i in range(1, 6)]
-    # one connection: an answer is counted before the next request is read
+    # one connection: a response is counted before the next request is read
     before = metrics(server)
     for _ in range(7):
         server.request("GET", "/projects")
@@ -91,7 +91,7 @@ def test_answers_are_counted(server):
     assert buckets == sorted(buckets) and len(buckets) == 9
     assert buckets[-1] == after["offhook_http_answer_seconds_count", None] == sum(answers(after))
     assert after["offhook_http_answer_seconds_sum", None] > 0
-    assert after["offhook_http_requests_open", None] >= 1  # this one
+    assert after["offhook_http_requests_open", None] >= 1  # this request
     assert after["process_resident_memory_bytes", None] > 1e6
     assert after["process_cpu_seconds_total", None] >= before["process_cpu_seconds_total", None]
 

@@ -28,7 +28,7 @@ def parts(*given):
 
 
 def asked(peer, method, body, kind, headers=()):
-    """@return the final answer to a request within the call"""
+    """@return the final response to a request within the call"""
     branch = peer.request(method, body=body, kind=kind, headers=headers)
     answer = peer.final(method)
     if method == "INVITE":
@@ -50,7 +50,7 @@ def answers(peer):
         text = ("text/plain", "session", "in words")
         answer = asked(peer, method, parts(text, peer.sdp), ALTERNATIVE)
         assert answer.code == 200 and "m=audio" in answer.body, answer.text
-        # no offer, nothing that has to be understood
+        # no offer, and no part with handling=required
         answer = asked(peer, "UPDATE", parts(isup("optional")), MIXED)
         assert answer.code == 200 and answer.body == "", answer.text
         answer = asked(peer, method, parts(peer.sdp, isup("required")), MIXED)
@@ -64,7 +64,7 @@ def answers(peer):
 
 
 def answers_early(peer):
-    """The 183 has the answer, the 200 none: it is settled."""
+    """The answer is in the 183; the 200 has no SDP: the session is negotiated."""
     invite = peer.expect("INVITE")
     peer.remember(invite)
     peer.reply(invite, 183, body=parts(peer.sdp), kind=MIXED,
@@ -77,7 +77,7 @@ def answers_early(peer):
 
 
 def answers_more(peer):
-    """A response cannot be refused: what is not known in it is passed over."""
+    """A response cannot be refused: unknown parts are ignored."""
     peer.called(body=parts(isup("required"), peer.sdp), kind=MIXED)
     peer.echo(PACKETS)
     hang_up(peer)
@@ -156,7 +156,7 @@ def test_it_offers_in_parts(build, ports):
             offers(peer)
             peer.fresh("1002", ports.phone)
             established(peer, parts(isup("optional"), peer.sdp))
-            # the offer is ours, the answer comes with the ACK
+            # the offer is ours; the answer comes in the ACK
             peer.fresh("1002", ports.phone)
             established(peer, parts(isup("optional")), ack=parts(isup("required"), peer.sdp))
         engine.step(1)

@@ -1,5 +1,5 @@
-"""Media through NATs, with foreign peers: baresip, coturn and the kernel's
-address translation; packets counted by an independent capture."""
+"""Media through NATs with foreign peers: baresip, coturn and the kernel's NAT; packets
+are counted by an independent capture."""
 import os
 import subprocess
 from contextlib import contextmanager
@@ -18,9 +18,9 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0 or not BARESIP,
 needs_coturn = pytest.mark.skipif(not TURNSERVER, reason="needs coturn")
 
 PHONE_PORTS = (30000, 30100)
-# of UDP nothing but SIP gets through
+# of UDP only SIP passes
 ONLY_SIP = "-A FORWARD -p udp -d 10.99.0.2 ! --dport 5060 -j DROP"
-# nothing but SIP and the TURN server
+# only SIP and the TURN server pass
 ONLY_TURN = "-A FORWARD -p udp -d 10.99.0.2 -m multiport ! --dports 3478,5060 -j DROP"
 
 
@@ -39,8 +39,8 @@ def phone(folder, namespace, ice=True, mux=True, encryption=None):
 
 @pytest.mark.parametrize("mux,encryption", [(False, None), (True, None), (False, "dtls_srtp")])
 def test_ice_with_baresip(tmp_path, build, namespaces, mux, encryption):
-    """Two host candidates meet; baresip answers the checks and sends its own. DTLS-SRTP
-    without rtcp-mux has the pair of each component."""
+    """Two host candidates; baresip answers checks and sends its own. DTLS-SRTP without
+    rtcp-mux uses the pair of each component."""
     with phone(tmp_path, namespaces[1], mux=mux, encryption=encryption) as peer:
         with Capture(tmp_path, RTP, namespaces[0], "va") as capture:
             code, result = call(build, namespaces[0], "--duration", "3", "--nat", "ice",
@@ -56,14 +56,16 @@ def test_ice_with_baresip(tmp_path, build, namespaces, mux, encryption):
     assert_exact(streams(result), capture)
 
 
-# Packets that the server did not relay at the start and at the end of a call.
+# Packets that the server did not relay at the start and the end of a call.
 UNRELAYED_MAX = 10
 
 
 def assert_relayed(found, capture, server_side, transport):
-    """What the server relayed came to us, to the packet. A peer may send before the server has our
-    channel for it, a round trip after its answer: the server drops that; and what still waits
-    in its socket when we give the allocation back. Of TLS only the sum is known."""
+    """Every packet that the server relayed reached us.
+
+    A peer may send before the server has our channel for it, one round trip after the
+    server's answer: the server drops such packets. It also drops what waits in its
+    socket when we release the allocation. For TLS only the sum is known."""
     captured = capture.streams()
     ssrcs = {way: int(found[way]["ssrc"], 16) for way in ("in", "out")}
     came, went = ([s for key, s in captured.items() if key[0] == ssrcs[way]][0]
@@ -87,7 +89,7 @@ def assert_relayed(found, capture, server_side, transport):
 @needs_coturn
 @pytest.mark.parametrize("mux", [False, True])
 def test_turn_relays(tmp_path, build, namespaces, mux):
-    """All goes through the relay, whose other side is captured."""
+    """All media goes through the relay, whose other side is captured."""
     with Coturn(tmp_path, namespaces[1]) as server, \
             phone(tmp_path, namespaces[1], ice=False, mux=mux) as peer:
         with Capture(tmp_path, PHONE_PORTS, namespaces[1], "lo") as capture, \
@@ -116,7 +118,7 @@ def tls_files(tmp_path_factory):
 @needs_coturn
 @pytest.mark.parametrize("transport", ["tcp", "tls"])
 def test_turn_by_stream(tmp_path, build, namespaces, tls_files, transport):
-    """To the server by TCP or TLS, from there by UDP: as exact."""
+    """To the server over TCP or TLS, from there over UDP: equally exact."""
     with Coturn(tmp_path, namespaces[1], *tls_files) as server, \
             phone(tmp_path, namespaces[1], ice=False, mux=False) as peer:
         with Capture(tmp_path, PHONE_PORTS, namespaces[1], "lo") as capture, \
@@ -143,7 +145,7 @@ def test_turn_certificate_is_verified(tmp_path, build, namespaces, tls_files):
 
 @needs_coturn
 def test_ice_through_stream_relay(tmp_path, build):
-    """ICE with a relay that is reached by TCP alone."""
+    """ICE with a relay that is reached over TCP only."""
     with behind_nat(tmp_path, ONLY_SIP) as (ours, theirs, peer):
         with Capture(tmp_path, PHONE_PORTS, theirs, "lo") as capture:
             code, result = call(build, ours, *BIND, "--duration", "6", "--nat", "ice",
@@ -156,7 +158,7 @@ def test_ice_through_stream_relay(tmp_path, build):
 
 @needs_coturn
 def test_turn_refuses(tmp_path, build, namespaces):
-    """What the server says ends the call, and is its reason."""
+    """The server's error response ends the call and is its reason."""
     with Coturn(tmp_path, namespaces[1]), phone(tmp_path, namespaces[1], ice=False):
         code, result = call(build, namespaces[0], "--duration", "1", "--nat", "turn",
                             "--turn-server", SERVER, *CREDENTIALS[:3], "wrong")
@@ -179,7 +181,8 @@ BIND = ["--bind", "10.98.0.2"]
 
 @needs_coturn
 def test_stun_through_nat(tmp_path, build):
-    """SDP says what the NAT makes of our address. The NAT lets in whom we sent to."""
+    """The SDP has our address as mapped by the NAT. The NAT admits only hosts that we
+    sent to."""
     with behind_nat(tmp_path, NO_FLOW, ice=False) as (ours, theirs, peer):
         with Capture(tmp_path, PHONE_PORTS, theirs, "vb") as capture:
             code, result = call(build, ours, *BIND, "--duration", "2", "--nat", "stun",
@@ -215,7 +218,7 @@ def test_ice_through_nat(tmp_path, build):
 @needs_coturn
 @pytest.mark.parametrize("encryption", [None, "dtls_srtp", "srtp"])
 def test_ice_through_relay(tmp_path, build, encryption):
-    """A firewall leaves no way but the relay: ICE finds it."""
+    """A firewall blocks every path except the relay: ICE finds it."""
     ours_option = {"dtls_srtp": ["--encryption", "dtls"],
                    "srtp": ["--encryption", "sdes"]}.get(encryption, [])
     with behind_nat(tmp_path, ONLY_TURN, encryption=encryption) as (ours, theirs, peer):

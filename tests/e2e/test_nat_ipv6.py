@@ -1,5 +1,5 @@
-"""ICE and TURN over IPv6, between two of ours: what one sent the other received, to the
-packet, and a capture agrees."""
+"""ICE and TURN over IPv6 between two engines: each receives every packet that the other
+sent, and a capture agrees."""
 import os
 
 import pytest

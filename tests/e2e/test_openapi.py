@@ -1,4 +1,4 @@
-"""The description of the API: in itself, against the code, and as a page."""
+"""The API description: its own consistency, against the code, and as a page."""
 import json
 import os
 import re
@@ -24,10 +24,10 @@ def server():
         yield c
 
 
-# ---- the document in itself ----
+# ---- the document by itself ----
 
 def test_no_key_is_there_twice():
-    """PyYAML takes the last one, other parsers refuse the document."""
+    """PyYAML takes the last of duplicate keys, other parsers refuse the document."""
     assert yaml.load(contract().text, StrictLoader) == contract().raw
     twice = contract().text.replace("\n    Uuid:\n", "\n    Uuid: {type: string}\n    Uuid:\n")
     with pytest.raises(yaml.constructor.ConstructorError, match="there twice: Uuid"):
@@ -41,7 +41,7 @@ def test_ids_in_paths_are_numbers_or_uuids():
         for p in o.spec["parameters"]:
             if p["in"] != "path":
                 continue
-            # nothing in a path is any text
+            # no path parameter accepts arbitrary text
             assert {"pattern", "enum", "oneOf", "minimum"} & set(p["schema"]), (o.id, p["name"])
             assert contract().validate(p["schema"], p["example"]) is None, (o.id, p["name"])
             if p["name"] in ("id", "sid", "tid", "uuid"):
@@ -87,7 +87,7 @@ def test_operations_are_whole():
 
 
 def closed(schema, path=""):
-    """Objects of a schema that let unknown members through."""
+    """Objects of a schema that allow unknown members."""
     if isinstance(schema, list):
         for i, s in enumerate(schema):
             yield from closed(s, f"{path}/{i}")
@@ -102,7 +102,8 @@ def closed(schema, path=""):
 
 
 def test_answers_have_no_unknown_members():
-    """Else a wrong or forgotten member would pass. A job's spec is wire.md's."""
+    """Otherwise a wrong or forgotten member would pass. The spec of a job is documented
+    in wire.md."""
     c = Contract()
     for o in c.operations + list(c.root_operations.values()):
         for code, response in o.spec["responses"].items():
@@ -112,7 +113,7 @@ def test_answers_have_no_unknown_members():
 
 
 def form_value(schema, value):
-    """What a member of a form stands for: text, or JSON by its schema."""
+    """The value of a form member: text, or JSON according to its schema."""
     if not isinstance(value, str):
         return value
     kinds = schema.get("type", [])
@@ -125,7 +126,7 @@ def bodies():
     for o in [*contract().operations, *contract().root_operations.values()]:
         for media, content in o.spec.get("requestBody", {}).get("content", {}).items():
             if media == "application/octet-stream":
-                continue  # the bytes of a file, whatever they are
+                continue  # the bytes of a file: any value
             examples = [content["example"]] if "example" in content else \
                 [e["value"] for e in content["examples"].values()]
             for i, example in enumerate(examples):
@@ -143,7 +144,7 @@ def test_example_is_as_its_schema_says(schema, example):
 # ---- the document against the code ----
 
 def test_document_is_the_route_table(server):
-    """GET / is made of the table that routes, with the same rights."""
+    """GET / is generated from the routing table, with the same rights."""
     table = {}
     for e in server.api("GET", "/")["endpoints"]:
         assert set(e["methods"]) == set(e["rights"])
@@ -161,7 +162,7 @@ def test_document_is_the_route_table(server):
 
 
 def test_router_knows_every_operation(server):
-    """And says of each that it is deprecated, where the document says so."""
+    """The router marks the deprecated operations as the document does."""
     for o in contract().operations:
         path = re.sub(r"\{\w+\}", "999999", o.path)
         answer = server.request(o.method, path, key=None)
@@ -170,7 +171,8 @@ def test_router_knows_every_operation(server):
         link = answer.headers.get("Link")
         if o.spec.get("deprecated"):
             assert re.fullmatch(r"@\d+", answer.headers["Deprecation"])  # RFC 9745 section 2
-            # a record is named by who has the right to: test_api_edges.py
+            # only a caller with the right gets a link that names a record:
+            # test_api_edges.py
             successor = o.spec["x-successor"]
             assert link == (None if "{id}" in successor else
                             f'</api/v2{successor}>; rel="successor-version"')
@@ -193,11 +195,11 @@ def test_other_methods_are_refused(server):
 
 
 def test_query_parameters_are_those_of_the_document(server):
-    """An unknown one is refused, and one that stands there twice and may not."""
+    """An unknown parameter is refused, and so is a repeated one that may occur once."""
     refused = 0
     for o in contract().operations:
         if o.spec["x-right"] in ("agent", "none"):
-            continue  # agents may tell more than we know
+            continue  # agents may send members that we do not know
         path = re.sub(r"\{measure\}", "rtp_mos", re.sub(r"\{(?!measure)\w+\}", "999999", o.path))
         names = {p["name"]: p for p in o.spec["parameters"] if p["in"] == "query"}
         cases = [("x=0", "x")] + [(f"{n}=0", None) for n in names] + \
@@ -245,7 +247,7 @@ def test_parameters_of_actions_are_those_of_the_code():
 
 
 def condition_types():
-    """suffix: members of an entry, of every type that the judge knows"""
+    """suffix: the members of a condition, for every type that the judge supports"""
     found = {}
     for path in sorted((ROOT / "control/server/judge").glob("type_*.c")):
         text = path.read_text()
@@ -299,7 +301,7 @@ def test_page_in_a_browser(server):
         runs.find_element(By.TAG_NAME, "summary").click()
         assert "filtername" in runs.text and "has_passed" in \
             browser.find_element(By.ID, "schema-RunColumn").get_attribute("textContent")
-        # its style sheet came, and no link leads nowhere
+        # its style sheet was loaded, and every link has a target
         width = browser.find_element(By.TAG_NAME, "body").value_of_css_property("max-width")
         assert width != "none"
         lost = browser.execute_script(

@@ -135,7 +135,7 @@ def test_happy_path(bench):
                 "passed", 1, 0, 1, "")
     stats = bench.c.api("GET", f"/runs/{session}/stats/rtp_jitter")
     assert float(stats["stats_data"][0]["avg"]) == 1.5
-    # no password is left behind
+    # no password is stored
     database = next(bench.c.state_dir.glob("*.db*"), None)
     for path in (p for p in bench.c.state_dir.rglob("*") if p.is_file()):
         assert b"secret-100" not in path.read_bytes(), path
@@ -170,7 +170,7 @@ def test_tester_at_fault_is_errored(bench):
 
 
 def test_a_queued_run_says_what_it_waits_for():
-    """At once: in the start's answer, in GET /runs/ID and on the report page."""
+    """At once: in the response to the start, in GET /runs/ID and on the report page."""
     with Controller(**{**TIMES, "claim_timeout_s": 300, "poll_s": 1, "lease_s": 60}) as c:
         bench = Bench(c)
         busy = ("the agents online in the pool pool are busy: 2 of 3 jobs are taken, "
@@ -198,16 +198,17 @@ def test_a_queued_run_says_what_it_waits_for():
             return bench.get(session)["waiting_for"]
 
         def has_room(session):
-            """On a busy machine it is 2 s old by now, and the agents have not asked."""
+            """On a busy machine the run is 2 s old by now, and the agents have not
+            polled."""
             return "have room" in (shown(session) or "have room")
 
         assert starts_and_stops() == "no agent online in the pool pool: none has enrolled"
-        small, large = bench.agent(capacity=1), None  # enrolled is online
+        small, large = bench.agent(capacity=1), None  # an enrolled agent counts as online
         assert starts_and_stops() == ("the agents online in the pool pool can take 1 jobs "
                                       "together, the run needs 2")
         large = bench.agent("agent-2", capacity=2)
         held, said = start()
-        assert said is None  # the next poll places it
+        assert said is None  # the next poll places the run
         jobs = large.jobs(2)
         assert all(large.start(job).ok for job in jobs.values())
         assert shown(held) is None
@@ -216,11 +217,11 @@ def test_a_queued_run_says_what_it_waits_for():
         finish(large, *jobs.values())
         assert bench.ended(held) and has_room(first)
         second, said = start()
-        assert said == busy  # with what the first one will get
+        assert said == busy  # the first run will get the free slots
         stop(first)
         assert has_room(second)
         until = time.monotonic() + 30
-        while not (said := shown(second)):  # agents with room ask at once, unless they are gone
+        while not (said := shown(second)):  # agents with capacity poll at once, unless they are gone
             assert time.monotonic() < until
             time.sleep(0.2)
         assert said.startswith("the agents online in the pool pool have room, but none has asked "
@@ -266,7 +267,7 @@ def test_run_is_spread_over_two_agents(bench):
     assert sorted(roles) == ["callee", "caller"]
     mine, other = jobs[0][roles[0]], jobs[1][roles[1]]
     assert agents[0].start(mine).ok and agents[1].start(other).ok
-    # an agent sees its own leases only
+    # an agent sees only its own leases
     assert agents[0].renew(other).status_code == 404
     assert agents[0].finish(other).status_code == 404
     assert agents[0].upload(other, "events", []).status_code == 404
@@ -291,7 +292,7 @@ def test_lost_lease(bench):
     assert agent.renew(caller).status_code == 410
     assert agent.barrier(caller, 0).status_code == 410
     assert agent.start(caller).status_code == 410
-    # what was measured is still taken
+    # what was measured is still accepted
     assert agent.upload(callee, "events", registered("1002")).ok
     finish(agent, caller, callee)
     assert bench.ended(session)["status"] == "errored"
@@ -300,7 +301,7 @@ def test_lost_lease(bench):
 def test_agent_restarted(bench):
     agent = bench.agent("again")
     session, caller, _ = started(bench, agent)
-    # a list that is older than the start takes nothing away
+    # a list that is older than the start removes nothing
     agent.held = []
     assert agent.poll() == []
     assert agent.renew(caller).status_code == 200
@@ -316,7 +317,7 @@ def test_offer_not_confirmed_is_made_again(bench):
     assert first.start(offered["caller"]).status_code == 404
     for job in jobs.values():
         assert second.start(job).ok
-        assert second.start(job).ok  # the answer was lost
+        assert second.start(job).ok  # the response was lost
     assert bench.get(session)["phase"] == "running"
 
 
@@ -374,9 +375,9 @@ def test_controller_killed_in_mid_run(bench):
     assert all(a.ok for a in answers)
     assert agent.upload(caller, "events", registered("1001"), seq=1).ok
     bench.c.kill()
-    time.sleep(TIMES["lease_s"] + 1)  # nobody could renew
+    time.sleep(TIMES["lease_s"] + 1)  # the lease could not be renewed
     bench.c.start()
-    # the agent never learnt whether its upload arrived
+    # the agent never learned whether its upload arrived
     answer = agent.upload(caller, "events", registered("1001"), seq=1)
     assert answer.json()["duplicates"] == 2
     agent.seq[caller["lease_id"]] = 1
@@ -418,7 +419,7 @@ def test_finish_waits_for_missing_uploads(bench):
     for seq in (2, 4, 5, 7, 8):
         assert agent.upload(caller, "events", [], seq=seq).ok
     finish(agent, caller, last_seq=8)
-    finish(agent, caller, last_seq=8)  # the answer was lost
+    finish(agent, caller, last_seq=8)  # the response was lost
 
 
 @pytest.mark.parametrize("path, body", [
@@ -514,7 +515,7 @@ def bench_shared():
 
 
 def test_conditions_of_a_type_are_switched_off(bench_shared):
-    """An empty array is well with every type of docs/reference/conditions.md."""
+    """An empty array is accepted with every type of docs/reference/conditions.md."""
     bench = bench_shared
     for name in ("sipclient-state", "postdial-delay", "mos", "sip", "rtp-advanced", "loss",
                  "jitter", "rtt", "call-count", "register-time", "dtmf", "cli", "audio",

@@ -1,4 +1,4 @@
-"""What a start may override, on real traffic through the proxy."""
+"""What the start of a run may override, with real traffic through the proxy."""
 import json
 import re
 
@@ -20,8 +20,9 @@ def bench(tmp_path_factory):
 
 @pytest.fixture(scope="module", autouse=True)
 def unanswered(bench):
-    """(port, session) of a run whose callee registers where nobody answers: it fails after 32 s
-    (timer F), while the others run."""
+    """(port, session) of a run whose callee registers where nobody answers.
+
+    It fails after 32 s (timer F), while the others run."""
     with SilentPort(bench.ports.silent) as peer:
         yield peer.port, bench.start(bench.single_call(duration=1), {
             "step.0.0.target_pool": bench.target(peer.port)})
@@ -51,7 +52,7 @@ def test_hold_wait_resume(bench):
     assert invites, "no re-INVITE with a=sendonly was sent"
     caller, = (c for c in report["calls"] if c["role"] == "caller")
     received, = (s for s in caller["streams"] if s["dir"] == "in")
-    # 6 s at 50 packets/s less about 1.5 s of hold, and nothing of it lost.
+    # 6 s at 50 packets/s minus about 1.5 s of hold, and no loss.
     assert received["lost"] == 0 and 190 < received["packets"] < 260, received
 
 
@@ -63,7 +64,8 @@ def test_several_calls(bench):
 
 
 def test_rate_rises(bench):
-    """The n-th call of 10 a second, reached in 4 s, is due at sqrt(2 * 4 * n / 10) s."""
+    """At a rate that rises to 10 calls a second in 4 s, call n is due at sqrt(2 * 4 * n
+    / 10) s."""
     run, report = bench.run(bench.single_call(duration=0.2), {
         "step.1.1.max_total_calls": "6", "step.1.1.max_concurrent_calls": "10",
         "step.1.1.calls_per_second": "10", "step.1.1.ramp_up": "4"})
@@ -76,7 +78,7 @@ def test_rate_rises(bench):
             placed.setdefault(call_id, message["t_ms"])
     begin, *others = placed.values()
     assert len(others) == 5
-    for n, at in enumerate(others, 1):  # a late machine makes it later
+    for n, at in enumerate(others, 1):  # a slow machine makes it later
         assert at - begin > 1000 * (0.8 * n) ** 0.5 - 20, (n, placed)
 
 
@@ -92,7 +94,8 @@ def test_regexpire_and_custom_header_on_the_wire(bench):
 
 
 def test_headers_of_the_removal(bench):
-    """Those of an unregister action are on its REGISTER, beside the account's."""
+    """The headers of an unregister action are on its REGISTER, in addition to the
+    account's."""
     role, pools = "caller", {"target_pool": bench.target_id, "credential_pool": bench.callers}
     made = bench.api("POST", "/tests", {
         "name": "come and go", "project_id": bench.project_id, "agentpool_id": bench.pool_id,
@@ -112,7 +115,8 @@ def test_headers_of_the_removal(bench):
 
 
 def test_refusal_that_is_no_utf8(bench):
-    """A phrase in Latin-1 must not keep the engine's last word from the controller."""
+    """A reason phrase in Latin-1 must not prevent the engine's last report from
+    reaching the controller."""
     def refuse(request):
         return request.reply(403, "f\xfcr Fremde").replace("\xfc".encode(), b"\xfc")
 
@@ -125,7 +129,7 @@ def test_refusal_that_is_no_utf8(bench):
 
 
 def test_streams_without_signalling(bench, ports):
-    """Two roles send to each other; a third one to nobody, and from any port."""
+    """Two roles send to each other; a third one sends to nobody, from any port."""
     a, b = ports.base + 10, ports.base + 12
     stream = {"type": "stream", "call_duration": 3}
     made = bench.api("POST", "/tests", {
@@ -153,9 +157,9 @@ def test_streams_without_signalling(bench, ports):
         streams = {s["dir"]: s for s in call["streams"]}
         assert call["established"] and call["end"] == "local"
         assert call["peer"] == f"rtp:127.0.0.1:{other}"
-        assert streams["out"]["packets"] == 150  # 3 s, to the packet
+        assert streams["out"]["packets"] == 150  # 3 s, exact to the packet
         assert streams["in"]["codec"] == codec and streams["in"]["lost"] == 0
-        # what was sent before the other one listened is not there
+        # what was sent before the other side listened was not received
         assert 100 < streams["in"]["packets"] <= 150
     assert not report["messages"]
     run, _ = bench.run(made, {"condition.C.C-mos-conditions": {
@@ -164,15 +168,16 @@ def test_streams_without_signalling(bench, ports):
 
 
 IN_DIALOG = {"INVITE", "ACK", "UPDATE", "INFO", "MESSAGE", "REFER", "BYE"}
-# type: the requests of the caller that have a header of it; CANCEL is not sent here
+# type: the requests of the caller that carry a header of this type; no CANCEL is sent
+# here
 GO_ON = {"registers": {"REGISTER"}, "calls": IN_DIALOG, "invites": {"INVITE"},
          "updates": {"UPDATE"}, "refers": {"REFER"}, "presence": {"SUBSCRIBE"},
          "any": IN_DIALOG | {"SUBSCRIBE"}}
 
 
 def test_custom_headers_of_every_type(bench):
-    """Each on its requests and on no other, with its placeholders filled in; a header of ours
-    is replaced."""
+    """Each header is on its requests and on no others, with placeholders filled in; it
+    replaces a header of ours."""
     def headers(*types):
         return [[f"X-{t}", f"{t} {{{{n}}}} {{{{credential.username}}}}", t] for t in types]
 
@@ -230,7 +235,7 @@ def test_credentials(bench):
     assert CALLEE in caller["peer"]
 
 
-# name: (an argument that it takes, one that it does not)
+# name: (a valid argument, an invalid one)
 ARGUMENTS = {
     "assert_established": ("5000", "soon"), "assert_state": ("CALL_RINGING", "HAPPY"),
     "assert_dtmf": ("12", "x"), "assert_audio": ("sound", "noise"), "hold": ("", "x"),
@@ -242,7 +247,8 @@ ARGUMENTS = {
 
 
 def test_arguments_of_actions_are_checked_at_the_start(bench):
-    """Each is refused with its place, and no run is begun; the right one is not what is wrong."""
+    """An invalid argument is refused with its position, and no run starts; the valid
+    one is not reported."""
     test_id = bench.single_call(duration=1)
     before = bench.api("GET", "/runs")["total"]
     key = "step.1.1.sipclient_actions"

@@ -1,5 +1,6 @@
-"""Every packet time of every codec, the two directions of a call with different ones, counted
-by a capture; and what a peer's answer asks for: ptime, maxptime, payload types of its own."""
+"""Every packet time of every codec, with different ones in the two directions of a
+call, counted by a capture. Also the parameters in a peer's answer: ptime, maxptime,
+its own payload types."""
 import socket
 import threading
 
@@ -9,12 +10,12 @@ from capture import Capture
 from engine import Engine, target
 from sip_peer import SipPeer
 
-# name: RTP clock, the step that packets come in, bytes a ms (0: frames)
+# name: RTP clock rate, granularity of packets, bytes per ms (0: frames)
 CODECS = {"PCMU": (8000, 1, 8), "PCMA": (8000, 1, 8), "G722": (8000, 1, 8), "GSM": (8000, 20, 0),
           "opus": (48000, 10, 0), "L16/8000": (8000, 1, 16), "L16/16000": (16000, 1, 32),
           "L16/44100": (44100, 10, 88.2)}
 TIMES = (*range(10, 121, 10), 15, 37, 119)
-THEIRS = 30   # what the called side announces
+THEIRS = 30   # announced by the called side
 
 
 def rounded(codec, ptime):
@@ -23,8 +24,10 @@ def rounded(codec, ptime):
 
 
 def left_out(packets, codec, ptime):
-    """Time stamps and sizes are those of the packet time. packets: (time stamp, ..., payload)
-    @return the places in time between them that no packet has"""
+    """Check that timestamps and sizes match the packet time.
+
+    packets: (timestamp, ..., payload)
+    @return the intervals between them without a packet"""
     clock, _, bytes_ms = CODECS[codec]
     ticks = clock * ptime // 1000
     steps = [(b[0] - a[0]) % 2**32 for a, b in zip(packets, packets[1:])]
@@ -35,8 +38,9 @@ def left_out(packets, codec, ptime):
 
 
 def unsent(engine):
-    """Places that it says passed, in the calls or before their first packet, because what belongs
-    there was not encoded yet: none but on a machine that is too busy."""
+    """Intervals that the engine reports as not sent, within the calls or before their
+    first packet, because the audio was not encoded in time: 0 except on a machine
+    that is too busy."""
     evidence, = (e for e in engine.events if e["kind"] == "evidence")
     if evidence["packets_unsent"]:
         print(f"{engine.role}: {evidence['packets_unsent']} places passed")
@@ -44,7 +48,8 @@ def unsent(engine):
 
 
 def test_every_packet_time_of_every_codec(build, ports, tmp_path):
-    """An engine a codec calls with one packet time after the other; all at once."""
+    """One engine per codec places calls with one packet time after the other; all
+    codecs at once."""
     answer = {"type": "answer", "credentials": [{"username": "1002"}], "ptime": THEIRS,
               "audio_codecs": list(CODECS)}
     engines = {}
@@ -90,15 +95,15 @@ def test_every_packet_time_of_every_codec(build, ports, tmp_path):
                 missing_of_callee += places if way == "in" else 0
                 assert (stream["ptime_ms"], stream["clock_hz"]) == (wanted, CODECS[codec][0])
             assert found["in"]["lost"] == 0, (codec, ptime)
-            # a second of it, but for what the two ends of a call are apart, and the first call
-            # waits until the packet time that the answer asks for is encoded
+            # one second of audio, minus the time between the ends of both sides; the
+            # first call waits until the packet time of the answer is encoded
             sent, each = found["out"]["packets"], rounded(codec, THEIRS)
             assert sent * each <= 1500 and (sent + passed) * each >= 500, (codec, ptime, sent)
         assert missing <= passed, (codec, missing, passed)
     assert missing_of_callee <= unsent(callee)
 
 
-# what it offers, and what the peer answers; payload type and packet time that follow
+# our offer and the peer's answer; the resulting payload type and packet time
 ANSWERS = {
     "ptime": ("PCMA", 20, ["m=audio {} RTP/AVP 8", "a=ptime:60"], 8, 60),
     "maxptime": ("PCMU", 100, ["m=audio {} RTP/AVP 0", "a=ptime:100", "a=maxptime:40"], 0, 40),
@@ -112,7 +117,7 @@ ANSWERS = {
 
 
 class Sink:
-    """Takes what comes on a port of its own: (time stamp, payload type, payload)."""
+    """Receives on a port of its own: (timestamp, payload type, payload)."""
 
     def __enter__(self):
         self.packets, self._stop = [], threading.Event()
@@ -124,7 +129,7 @@ class Sink:
         return self
 
     def _run(self):
-        # what is in the socket when all is over is taken, too
+        # what is in the socket at the end is read, too
         self._socket.settimeout(0.2)
         while True:
             try:

@@ -43,7 +43,7 @@ class Page:
         answer = requests.post(f"{url}/login", json={"name": name, "password": PASSWORD},
                                timeout=60)
         assert answer.status_code == 200, answer.text
-        self.driver.get(f"{url}/healthz")  # a cookie needs a page of its site
+        self.driver.get(f"{url}/healthz")  # a cookie can be set only on a page of its site
         self.driver.add_cookie({"name": "offhook_session",
                                 "value": answer.cookies["offhook_session"]})
         return self
@@ -64,7 +64,7 @@ class Page:
             lambda _: condition())
 
     def texts(self, css):
-        """In one go: the page may draw anew at any time."""
+        """The texts of all matches in one call, as the page may redraw at any time."""
         return self.driver.execute_script(
             "return [...document.querySelectorAll(arguments[0])].map(n => n.innerText)", css)
 
@@ -93,7 +93,7 @@ class Page:
         return self.find(f"#{kind}").text
 
     def refused(self, word):
-        """What the API says to a form; the browser notes the 422."""
+        """The API's error for a form; the browser logs the 422."""
         self.wait(lambda: word in self.find("#failure").text)
         found = serious(self.driver)
         assert len(found) == 1 and "422" in found[0]["message"], found
