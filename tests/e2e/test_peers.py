@@ -1,5 +1,5 @@
-"""The witnesses themselves: relay, capture and E-model must be right before
-they may judge anything."""
+"""The test tools themselves: relay, capture and E-model must be right before they may
+judge anything."""
 import os
 import random
 import socket
@@ -36,7 +36,7 @@ def control(port, text):
 
 @pytest.fixture
 def phones(ports):
-    """Two sockets that stand for caller and callee."""
+    """Two sockets that play caller and callee."""
     pair = []
     for port in (ports.rtp[0], ports.rtp[0] + 2):
         s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -95,7 +95,8 @@ def test_relay_log_is_what_arrives_and_what_tshark_sees(tmp_path, ports, phones)
 
 
 def test_g107_published_values():
-    """Spec values: default R 93.2 is MOS 4.41; G.711 with PLC at 5 % is 77.43."""
+    """Published values: the default R of 93.2 is MOS 4.41; G.711 with PLC at 5 % loss
+    is 77.43."""
     assert round(g107.mos(93.2062), 4) == 4.4094
     assert round(g107.r_with_loss(5.0), 4) == 77.4255
     assert g107.burst_ratio([0] * 10) == 1.0
@@ -145,13 +146,13 @@ def test_logs_are_shown_of_what_fails(tmp_path, ports):
          tmp_path / "test_failing.py"], capture_output=True, text=True, timeout=120, check=False,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)})
     assert "2 failed, 1 passed" in done.stdout, done.stdout
-    # pytest's rule above a failure, not its summary: how much of a line that
-    # shows depends on the width of the terminal and the length of the path.
+    # pytest's heading of a failure, not its summary: how much of a summary line is
+    # shown depends on the width of the terminal and the length of the path.
     first, second = done.stdout.split("_ test_beside_one_that_is_gone _")
     assert "kamailio.log" in first and "what the proxy wrote" in first
     assert "controller.log" in second and "listening on http" in second
     assert "nobody wants" not in done.stdout
-    assert "'REASON '" in second   # whatever else the message has
+    assert "'REASON '" in second   # whatever else the message contains
 
 
 def test_times_are_compared_with_their_tolerance():

@@ -1,5 +1,5 @@
-"""Media with a foreign phone, linphone: each codec plain and encrypted, and what happens within
-calls of either side; the cells are those of docs/reference/interop.md."""
+"""Media with a foreign phone, linphone: each codec plain and encrypted, and changes
+during calls of either side. The results are compared with docs/reference/interop.md."""
 import pytest
 
 import media_interop

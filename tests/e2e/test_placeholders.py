@@ -1,4 +1,4 @@
-"""Placeholders in the arguments of sipclient_actions, as a peer sees them arrive."""
+"""Placeholders in the arguments of sipclient_actions, as a peer receives them."""
 import json
 import re
 import subprocess
@@ -20,7 +20,7 @@ def bench_fixture(tmp_path_factory):
 
 
 def recorder(calls, heard):
-    """A peer that takes calls, one after the other, and answers all that comes in them."""
+    """A peer that answers calls, one after the other, and every request in them."""
     def script(peer):
         for _ in range(calls):
             peer.called()
@@ -45,7 +45,8 @@ def recorder(calls, heard):
 
 
 def test_each_call_is_filled_in(bench):
-    """Call n of two accounts to n of three users of C, as in its dial_destination."""
+    """Call n, of two accounts to three users of C, has the values of its own
+    dial_destination."""
     callers = bench.credentials("callers", {"2001": "x", "2002": "x"})
     others = bench.credentials("others", {"31": "x", "32": "x", "33": "x"})
     heard = []
@@ -72,7 +73,7 @@ def test_each_call_is_filled_in(bench):
         ("0: 2001 asks for 31", "31#", domain.format(31)),
         ("1: 2002 asks for 32", "32#", domain.format(32)),
         ("2: 2001 asks for 33", "33#", domain.format(33))]
-    # every action held; that the peer sends no audio is another matter
+    # every action succeeded; it does not matter here that the peer sends no audio
     assert not re.search("message|dtmf|options|transfer|hangup", run["result_description"]), run
 
 
@@ -95,7 +96,7 @@ def test_what_cannot_be_filled_in_is_refused_at_the_start(bench, actions, place,
 
 
 def test_of_the_command_line(build):
-    """Those of offhook call --actions; there are no other roles."""
+    """The placeholders of offhook call --actions; there are no other roles."""
     heard = []
     command = [build / "offhook", "call", "--user", "2001", "--password", "x", "--duration", "30",
                "--bind", "127.0.0.1", "--dtmf-mode", "info", "--json", "--actions"]

@@ -1,5 +1,5 @@
-"""Presence, message waiting and publication, both ways, and callers that are
-challenged: against kamailio, SIPp, and a whole run through the API."""
+"""Presence, message waiting and publication in both directions, and callers that are
+challenged: with kamailio, with SIPp, and in a whole run through the API."""
 import os
 import re
 import time
@@ -26,7 +26,7 @@ def account(user, password=None):
 
 
 def texts(engine, *states):
-    """(state, text) of the states of these names, in their order"""
+    """(state, text) of the states with these names, in their order"""
     return [(e["state"], e.get("text", "")) for e in engine.events
             if e["kind"] == "state" and (not states or e["state"] in states)]
 
@@ -35,14 +35,14 @@ def until_text(engine, state, text):
     engine.until(lambda: any(text in t for _, t in texts(engine, state)), f"{state}: {text}")
 
 
-# ---- what nobody subscribed to ----
+# ---- NOTIFY without a subscription ----
 
 SUMMARY = "Messages-Waiting: yes\r\nVoice-Message: 2/8 (0/2)\r\n"
 
 
 def test_unsolicited(build, ports):
-    """A PBX tells who is registered with it of the mailbox, unasked; who is not registered
-    refuses it."""
+    """A PBX sends the message summary unasked to its registered users; an unregistered
+    one refuses it."""
     def answer(request):
         if request.method != "REGISTER":
             return request.reply(200, "OK")
@@ -122,7 +122,7 @@ def test_kamailio(build, ports, tmp_path):
         seen["presence: end of a subscription"] = "yes"
         publisher.end()
         watcher.end()
-    # what was still there is ended with the job
+    # subscriptions that are still active end with the job
     assert texts(publisher)[-1] == ("PUBLISH_CLOSED", "message-summary: 200 OK")
     assert texts(watcher)[-1][0] == "SUBSCRIBE_CLOSED"
     assert watcher.asserts() == publisher.asserts() == []
@@ -131,8 +131,8 @@ def test_kamailio(build, ports, tmp_path):
 
 
 def challenged_through_proxy(build, ports, tmp_path):
-    """The proxy asks with 407 and MD5, the called party behind it with 401. kamailio 5.6 knows
-    MD5 and SHA-256; the 401 it only passes on."""
+    """The proxy challenges with 407 and MD5, the called party behind it with 401.
+    kamailio 5.6 supports MD5 and SHA-256; it only forwards the 401."""
     seen = {}
     folder = tmp_path / "proxy"
     folder.mkdir()
@@ -174,7 +174,7 @@ def notify(scenario, event, state, body="", kind=""):
 
 
 def notifying_scenarios():
-    """feature: (what sipp does when it is asked, our actions, states that must come)"""
+    """feature: (SIPp's behaviour as notifier, our actions, states that must follow)"""
     def taken(method, *has):
         scenario = Scenario(True).expect(request=method, keep=method == "SUBSCRIBE",
                                          has=has or None)
@@ -226,7 +226,8 @@ def notifying_scenarios():
 
 
 def watching_scenarios():
-    """feature: (what sipp does as watcher or caller, parameters of our answer, states)"""
+    """feature: (SIPp's behaviour as watcher or caller, parameters of our answer,
+    states)"""
     told = {"presence": "open", "presence_note": "here", "mwi": "2/8 (0/2)"}
     asked = {"challenge": 407, "challenge_credentials": account("2001", "s")}
     right = "[authentication username=2001 password=s]"
@@ -306,7 +307,7 @@ def test_sipp(build, ports, tmp_path):
 
 
 def challenged_phone(build, namespace, ports, phone, **challenge):
-    """It calls us and is asked who it is. @return the engine, ended"""
+    """The phone calls us and is challenged. @return the engine, after its end"""
     action = {"type": "answer", "credentials": [{"username": "1002"}], "audio_codecs": ["PCMU"],
               "target": target(OURS, 5070), "challenge": 407, "challenge_requests": "all",
               "challenge_credentials": account("phone", "s"), **challenge}
@@ -323,7 +324,7 @@ def challenged_phone(build, namespace, ports, phone, **challenge):
 
 
 def within(engine, condition, seconds=30):
-    """Waits, but not for ever: a phone may never do it."""
+    """Wait for a condition with a time limit, as a phone may never fulfil it."""
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end and not engine.finish:
         engine.pump()
@@ -354,7 +355,7 @@ def test_baresip_is_challenged(build, namespaces, ports, tmp_path):
 @root
 @pytest.mark.skipif(not LINPHONE, reason="no linphonec")
 def test_linphone_is_challenged(build, namespaces, ports, tmp_path):
-    """linphone 5.1 knows no SHA-512-256."""
+    """linphone 5.1 does not support SHA-512-256."""
     seen = {}
     for algorithm in ("MD5", "SHA-256"):
         folder = tmp_path / algorithm
@@ -366,7 +367,7 @@ def test_linphone_is_challenged(build, namespaces, ports, tmp_path):
     interop.compare("linphone-cli", seen, ("challenge: ",))
 
 
-# ---- refusals ----
+# ---- failure responses ----
 
 
 def test_what_is_refused_is_an_event(build, ports):
@@ -405,7 +406,7 @@ def sip_conditions(role, *conditions):
 
 
 def test_run(tmp_path, ports):
-    """Through the API: the callee is watched, then it says otherwise, then called."""
+    """Through the API: the callee is watched, changes its state, and is then called."""
     with Bench(tmp_path, ports) as bench:
         strangers = bench.credentials("strangers", {CALLER: SUBSCRIBERS[CALLER]})
         register = {"type": "register", "target_pool": bench.target_id}

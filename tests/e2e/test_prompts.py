@@ -1,4 +1,4 @@
-"""Uploaded prompts: fetched by their hash, kept, and heard in the call."""
+"""Uploaded prompts: fetched by their hash, cached, and heard in the call."""
 import hashlib
 import io
 import os
@@ -16,7 +16,7 @@ from test_api_basics import problem
 
 
 def wav(level, seconds=1):
-    """A constant: in G.711 the same byte over and over, as no tone is."""
+    """A constant level: in G.711 one byte repeated, unlike any tone."""
     out = io.BytesIO()
     with wave.open(out, "wb") as w:
         w.setnchannels(1)
@@ -27,7 +27,7 @@ def wav(level, seconds=1):
 
 
 def slow():
-    """1000 Hz, which no codec is made of."""
+    """A WAV at 1000 Hz, a sample rate that no codec has."""
     return wav(1000)[:24] + struct.pack("<I", 1000) + wav(1000)[28:]
 
 
@@ -51,7 +51,7 @@ def upload(bench, name, content, **more):
 
 
 def common_bytes(capture):
-    """Of each stream the payload's commonest byte and its share."""
+    """For each stream, the most frequent byte of the payload and its share."""
     out = capture._tshark("-Y", "rtp && !rtcp", "-T", "fields", "-e", "rtp.ssrc",
                           "-e", "rtp.p_type", "-e", "rtp.payload")
     streams = {}
@@ -86,7 +86,7 @@ def test_prompt_is_fetched_once_and_heard(bench, tmp_path):
     assert (cache(bench) / image["sha256"]).read_bytes() == content
     shares = sorted(common_bytes(capture).values())
     assert len(shares) == 2
-    # one role plays it, the other the agent's own tone
+    # one role plays the prompt, the other the agent's own tone
     assert shares[1][0] > 0.95 and shares[0][0] < 0.5, shares
     fetches = f"/agent/appimages/{image['sha256']}"
     assert bench.controller.log().count(fetches) == 1
@@ -108,7 +108,7 @@ def test_lost_file_is_an_error_of_ours(bench):
     image = upload(bench, "lost", wav(3000))
     os.unlink(bench.controller.state_dir / "appimages" / str(image["id"]))
     session = bench.start(bench.single_call(duration=1, prompt="lost"))
-    # 500 is worth another try: it goes on until somebody stops it
+    # 500 is retried: the run continues until it is stopped
     until = time.monotonic() + 30
     while image["sha256"] not in bench.controller.log() and time.monotonic() < until:
         time.sleep(0.05)
@@ -116,11 +116,11 @@ def test_lost_file_is_an_error_of_ours(bench):
     assert bench.wait(session)["status"] == "stopped"
     assert not (cache(bench) / image["sha256"]).exists()
     run, _ = bench.run(bench.single_call(duration=1))
-    assert run["status"] == "passed"  # the agent is free again
+    assert run["status"] == "passed"  # the agent has capacity again
 
 
 def test_prompt_that_was_deleted_is_named(bench):
-    """Between the start and the fetch: the job names what is no more."""
+    """Deleted between the start and the fetch: the job names the missing prompt."""
     image = upload(bench, "gone", wav(4000))
     agent = bench.agents[0]
     agent.stop()
@@ -145,7 +145,7 @@ BAD = {
 
 @pytest.fixture(scope="module", name="bad_runs")
 def bad_runs_fixture(bench):
-    """All started at once."""
+    """All runs are started at once."""
     started = {}
     for name, (content, words) in BAD.items():
         upload(bench, name, content)
@@ -171,7 +171,7 @@ def test_bad_prompt_is_named_before_anybody_is_called(bench, bad_runs, name):
 
 
 def test_an_application_is_not_played(bench):
-    """Audio or not: it was uploaded without kind=prompt."""
+    """Whatever its content: it was uploaded without kind=prompt."""
     image = upload(bench, "build", wav(7000), kind="application")
     for wrong, place in (({"prompt": "build"}, "/step.1.1.prompt"),
                          ({"expect_prompt": "build"}, "/step.1.1.expect_prompt"),

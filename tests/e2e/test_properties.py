@@ -26,11 +26,11 @@ from generate import as_form, from_schema, json_bytes, junk, often, texts
 EXAMPLES = int(os.environ.get("OFFHOOK_EXAMPLES", 0))
 SEED = int(os.environ.get("OFFHOOK_SEED", random.randrange(2**32) if EXAMPLES else 4))
 COMMON = {"deadline": None, "database": None, "print_blob": True,
-          # a failure is shown as it was met: making it smaller takes minutes
+          # a failure is shown as it was found: shrinking it takes minutes
           "phases": [Phase.explicit, Phase.generate],
           "suppress_health_check": list(HealthCheck)}
 TIMEOUT_S = 60
-# A poll of an agent that has nothing to do lasts poll_s.
+# A poll of an agent without work lasts poll_s.
 FEW = {"postAgentPoll": 8}
 BOUNDARY = "x-boundary"
 
@@ -56,7 +56,7 @@ def lab():
 # ---- parts of a request ----
 
 def segment(lab, operation, name):
-    """A path parameter: what is there, what is not, and what is no such thing."""
+    """A path parameter: an existing id, an unknown one, or an invalid one."""
     if operation.path.startswith("/agent/leases"):
         known = [lab.lease if name == "id" else "0"]
     else:
@@ -145,7 +145,7 @@ def connection(lab):
 
 
 def send(lab, method, target, extra, data, auth):
-    """One request, without the care that requests takes. @return the status"""
+    """Send one request without the corrections that requests makes. @return the status"""
     client = connection(lab)
     token = base64.b64encode(":".join(auth).encode()).decode()
     try:
@@ -157,7 +157,7 @@ def send(lab, method, target, extra, data, auth):
             client.putheader("Content-Length", str(len(data)))
         client.endheaders(data)
         answer = client.getresponse()
-        answer.read()  # checked as it comes: http_watch.py
+        answer.read()  # checked as it arrives: http_watch.py
     except (http.client.HTTPException, OSError):
         lab.client = None
         client.close()
@@ -167,7 +167,7 @@ def send(lab, method, target, extra, data, auth):
     return answer.status
 
 
-# The agents' own first: the others may delete the agent, its run and its pool.
+# The agents' operations first: the others may delete the agent, its run and its pool.
 OPERATIONS = sorted(contract().operations, key=lambda o: o.spec["x-right"] != "agent")
 
 
@@ -192,7 +192,7 @@ def test_any_request_has_a_sound_answer(lab, operation):
 
     check()
     print(operation.id, dict(sorted(seen.items())))
-    # the key was good, so that something behind the door was looked at
+    # the credentials were valid, so that more than authentication was tested
     assert not {401, 403, 429} & set(seen) or operation.id == "postAgentRegister", seen
     assert lab.c.process.poll() is None
     if auth != lab.agent.auth:

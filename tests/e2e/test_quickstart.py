@@ -1,4 +1,4 @@
-"""./quickstart from outside: twice, its files, the report, --stop."""
+"""./quickstart as a user runs it: twice, its files, the report, --stop."""
 import json
 import os
 import re
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def quickstart(tmp_path_factory, build):
-    """A function that runs ./quickstart on ports and a state of its own."""
+    """A function that runs ./quickstart on ports and a state directory of its own."""
     block = PortBlock()
     state = tmp_path_factory.mktemp("state")
     env = dict(os.environ, OFFHOOK_PORT=str(block.http), OFFHOOK_SIP_PORT=str(block.sip),
@@ -38,7 +38,7 @@ def quickstart(tmp_path_factory, build):
         yield run
         subprocess.run([ROOT / "quickstart", "--stop"], env=env, check=False)
     block.close()
-    # what its own controller answered to the script and to the agent
+    # the responses of its own controller to the script and to the agent
     count, wrong = exchanges_of(capture.file, block.http)
     print(f"{count} exchanges")
     assert wrong == []
@@ -112,7 +112,7 @@ def test_stop_ends_what_was_started(quickstart):
     for pid in running.values():
         assert not is_alive(pid)
     assert port_is_free(quickstart.ports.http) and port_is_free(quickstart.ports.sip)
-    # Stopping what does not run is no error.
+    # Stopping when nothing runs is not an error.
     assert quickstart("--stop").returncode == 0
 
 

@@ -1,4 +1,4 @@
-"""The README's commands are run as they stand there."""
+"""The README's commands are run as written."""
 import json
 import re
 import subprocess
@@ -18,7 +18,7 @@ def blocks():
 def test_readme_commands_work(tmp_path, ports):
     assert len(blocks()) >= 7
     with Bench(tmp_path, ports) as bench:
-        # Each block prints a mark behind it, so that a failure names its block.
+        # Each block prints a mark after it, so that a failure names its block.
         script = "set -euo pipefail\n" + "".join(
             f"{block}\necho '--- block {i} done'\n" for i, block in enumerate(blocks()))
         public_key, secret = bench.controller.keys["admin"]

@@ -23,7 +23,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """(bench, report_url) of a finished run whose names hold markup."""
+    """(bench, report_url) of a finished run whose names contain markup."""
     from ports import PortBlock
     ports = PortBlock()
     with Bench(tmp_path_factory.mktemp("page"), ports) as bench:
@@ -69,7 +69,8 @@ def test_page_shows_the_run(browser, finished):
 
 @pytest.fixture(scope="module")
 def media(finished):
-    """(bench, kiosk link, session) of a call with all that can be shown of media."""
+    """(bench, kiosk link, session) of a call with every kind of media data that the
+    page can show."""
     bench, _, _ = finished
     test_id = bench.single_call(
         duration=4, media_encryption="sdes-mandatory", media_nat="ice", audio_codecs=["PCMA"],
@@ -115,7 +116,7 @@ def test_media_of_a_call_is_shown(browser, media):
 
 
 def test_public_link_shows_no_digit(media):
-    """They may be a PIN; who has signed in sees them."""
+    """Digits may be a PIN, so only signed-in users see them."""
     bench, url, session = media
     public = requests.get(url + "/data", timeout=10)
     assert "12#" not in public.text
@@ -159,13 +160,13 @@ def test_public_link_shows_no_message_bodies(browser, finished):
 
 @pytest.fixture(scope="module")
 def signed_in(browser, finished):
-    """A signed-in reader's session, which the browser has, too."""
+    """The session of a signed-in reader, which the browser uses too."""
     bench, _, _ = finished
     answer = requests.post(f"{bench.controller.url}/setup", timeout=60, json={
         "code": (bench.controller.state_dir / "setup-code").read_text().strip(),
         "name": "reader", "password": "reads the report"})
     assert answer.status_code == 200, answer.text
-    browser.get(f"{bench.controller.witness().url}/healthz")  # a cookie needs a page of its site
+    browser.get(f"{bench.controller.witness().url}/healthz")  # a cookie can be set only on a page of its site
     browser.add_cookie({"name": "offhook_session",
                         "value": answer.cookies["offhook_session"]})
     return answer
@@ -193,14 +194,14 @@ def test_signed_in_reader_sees_the_messages(browser, finished, signed_in):
     opened(browser, f"{url}/run/details/{session}")
     bodies = browser.find_elements(By.CSS_SELECTOR, "#ladder pre")
     assert any("INVITE" in b.get_attribute("textContent") for b in bodies)
-    # what can be downloaded is what is linked to
+    # everything that can be downloaded has a link
     links = [a.get_attribute("href") for a in
              browser.find_elements(By.CSS_SELECTOR, "#downloads a")]
     assert [link.rsplit("/", 1)[1] for link in links] == ["sip.txt", "sip.pcap", "stats.csv"]
     for link in links:
         answer = requests.get(link, cookies=signed_in.cookies, timeout=60)
         assert answer.status_code == 200 and len(answer.content) > 100, link
-    # for paper: everything is open
+    # when printed, everything is expanded
     assert not any(d.get_attribute("open")
                    for d in browser.find_elements(By.CSS_SELECTOR, "#ladder details"))
     opened(browser, f"{url}/run/details/{session}?mode=print")
@@ -209,7 +210,7 @@ def test_signed_in_reader_sees_the_messages(browser, finished, signed_in):
 
 
 def test_artifacts_are_linked(browser):
-    """And what did not arrive is told; the public link has neither."""
+    """And missing artifacts are listed; the public link shows neither."""
     from fake_agent import NOW_US
     from test_artifacts import Bench as Files
     b = Files()

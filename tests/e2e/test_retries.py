@@ -1,4 +1,4 @@
-"""Further attempts of failed runs, as clients see them that poll the first one."""
+"""Retries of failed runs, as clients see them that poll the first run."""
 import concurrent.futures
 import contextlib
 import json
@@ -16,7 +16,7 @@ from receiver import Receiver
 from test_api_basics import problem
 from test_api_project_runs import Lab, TIMES
 
-# A further attempt stays due: its row is refused.
+# A retry stays due: inserting its row fails.
 HOLD = """CREATE TRIGGER hold BEFORE INSERT ON run WHEN NEW.retry_of IS NOT NULL
           BEGIN SELECT RAISE(ABORT, 'held by a test'); END"""
 RUNNING = {"status": "running"}
@@ -29,7 +29,7 @@ def lab():
 
 
 class Ends:
-    """Ends of the attempts in turn; the last one goes on for all others."""
+    """The results of the attempts in turn; the last one applies to all further ones."""
 
     def __init__(self, *ends):
         self.ends = list(ends)
@@ -66,8 +66,9 @@ def attempts(lab, session):
 
 @contextlib.contextmanager
 def watched(lab, *paths):
-    """Poll as fast as can be meanwhile. @return what was answered, a list a path, in order and
-    without repetition"""
+    """Poll as fast as possible meanwhile.
+
+    @return for each path the list of responses, in order and without repetition"""
     end, seen = threading.Event(), [[] for _ in paths]
 
     def watch(path, answers):
@@ -93,7 +94,7 @@ def watched(lab, *paths):
 @pytest.mark.parametrize("ends, result", [
     (["failed", "error", "passed"], "passed"), (["error", "failed"], "failed")])
 def test_polling_follows_the_attempts(lab, ends, result):
-    """Whatever is polled, it is running until the last attempt has ended."""
+    """Whatever is polled, the run is running until the last attempt has ended."""
     project, (test,) = lab.project("any")
     before = lab.c.api("GET", f"/projects/{project}/status/last")["tests"][0]["run"]
     assert before is None
@@ -115,11 +116,11 @@ def test_polling_follows_the_attempts(lab, ends, result):
             assert {k: last[k] for k in run} == run
         else:
             assert (run["is_failed"], run["has_passed"], run["stopped_at"]) == (0, 0, None)
-    # every attempt alone, and every one leads to the last one
+    # each attempt has its own status, and each one leads to the last one
     assert [attempt(lab, s)["status"] for s in sessions] == [
         {"error": "errored"}.get(e, e) for e in (ends + ends[-1:])[:3]]
     assert [polled(lab, s) for s in sessions] == [last] * 3
-    # deleting one leaves the chain of the others
+    # deleting one keeps the chain of the others
     assert lab.c.request("DELETE", f"/runs/{sessions[1]}").status_code == 204
     assert attempts(lab, session) == [session, sessions[2]]
     assert polled(lab, session) == {**last, "retry_of": session}
@@ -167,7 +168,7 @@ def test_wrong_retries(lab, value):
 
 
 def test_stop_ends_the_chain(lab):
-    """By the session of the first attempt, which is all that a client knows."""
+    """By the session of the first attempt, the only one that a client knows."""
     _, (test,) = lab.project("any")
     with lab.worker(Ends("failed", "hold")) as worker:
         session = start(lab, test, retries_on_failure=5)
@@ -176,7 +177,7 @@ def test_stop_ends_the_chain(lab):
         last = over(lab, session)
         assert (last["status"], last["attempt"]) == ("stopped", 2)
         problem(lab.c.request("POST", f"/runs/{session}/stop"), 409)
-        time.sleep(1.5)  # a pass of the engine
+        time.sleep(1.5)  # one pass of the run engine
     assert len(attempts(lab, session)) == 2
     assert [attempt(lab, s)["status"] for s in attempts(lab, session)] == ["failed", "stopped"]
 
@@ -249,7 +250,7 @@ def database(c, statement):
 
 @pytest.fixture
 def held():
-    """A controller that cannot start a further attempt until released()."""
+    """A controller that cannot start a retry until released()."""
     with Controller(**TIMES, callback_allow="127.0.0.1", callback_retry_s=1) as c:
         lab = Lab(c)
         c.stop()
@@ -264,7 +265,7 @@ def due(lab, **body):
     with lab.worker(Ends("failed")):
         session = start(lab, test, retries_on_failure=1, **body)
         lab.waits_for(lambda: attempt(lab, session)["phase"] == "done")
-    assert attempt(lab, session)["status"] == "failed"  # this attempt alone
+    assert attempt(lab, session)["status"] == "failed"  # the status of this attempt only
     return session, test, project
 
 
@@ -276,19 +277,19 @@ def assert_goes_on(lab, session, test, project):
 
 
 def test_nobody_sees_the_failure_between_attempts(held):
-    """Also not after a power cut; then it goes on where it was."""
+    """Not even after a power failure; then it continues where it was."""
     with Receiver() as r:
         session, *where = due(held, callback_url=r.url)
         assert_goes_on(held, session, *where)
         page = held.c.session.get(f"{held.c.url}/run/details/{session}/data",
                                   auth=held.c.keys["admin"]).json()["run"]
         assert page["last_attempt"] == {"status": "running", "attempt": 2, "link": None}
-        # what is to start again is not over
+        # a run that will be retried has not ended
         problem(held.c.request("DELETE", f"/runs/{session}"), 409)
         held.c.kill()
         held.c.start()
         assert_goes_on(held, session, *where)
-        time.sleep(1.5)  # a pass of the engine, in vain
+        time.sleep(1.5)  # one pass of the run engine, without effect
         assert_goes_on(held, session, *where)
         assert "held by a test" in held.c.log()
         held.c.kill()
@@ -303,7 +304,7 @@ def test_nobody_sees_the_failure_between_attempts(held):
 
 
 def test_an_attempt_that_is_due_is_called_off(held):
-    """Stop between two attempts: the failure is final, and told."""
+    """Stop between two attempts: the failure is final, and is reported."""
     with Receiver() as r:
         session, test, _ = due(held, callback_url=r.url)
         assert r.got == []

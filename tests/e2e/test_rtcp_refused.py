@@ -1,4 +1,4 @@
-"""RTCP that cannot be read is counted, exactly, and changes nothing else."""
+"""Invalid RTCP is counted exactly and changes nothing else."""
 from adversary import Peer
 from engine import Engine, target
 from ports import PortBlock

@@ -1,5 +1,5 @@
-"""Calls through rtpengine, which changes how media is protected on its way:
-what one side sent the other received, to the packet, and captures agree."""
+"""Calls through rtpengine, which changes the media encryption on the way: each side
+receives every packet that the other sent, and captures agree."""
 import json
 import os
 import subprocess
@@ -27,7 +27,7 @@ def proxy(tmp_path_factory):
 
 
 class Answerer:
-    """Our own program beside rtpengine, for one call."""
+    """Our own program beside rtpengine, which answers one call."""
 
     def __init__(self, build, namespace, *options, bind=HOST):
         self._command = [
@@ -55,7 +55,7 @@ class Answerer:
             self._process.communicate()
 
 
-# name: user part, the caller's options, the callee's
+# name: user part, options of the caller, options of the callee
 CASES = {
     "plain": ("plain", [], []),
     "sdes-to-plain": ("plain", ["--encryption", "sdes-mandatory"], []),
@@ -84,7 +84,7 @@ def test_through_rtpengine(tmp_path, build, proxy, case):
         answered = answerer.result()
     near, other = streams(result), streams(answered)
     assert_exact(near, capture)
-    # of RTP; RTCP that is not authentic counts, too
+    # RTP only; unauthentic RTCP is counted, too
     leaked = other["in"].get("srtp_auth_failed", 0) - refused_reports(beyond)
     assert leaked >= 0
     other["in"]["packets"] += leaked
@@ -98,7 +98,8 @@ def test_through_rtpengine(tmp_path, build, proxy, case):
             print(path)
             assert path["connected"] and path["by"] == "ice"
     shaken = max(handshake_end(capture), handshake_end(beyond))
-    # rtpengine has the answer before the caller has it, but the callee sends before that
+    # rtpengine has the answer before the caller has it, but the callee sends even
+    # before that
     answered_at = min(t for key, s in capture.streams().items()
                       if key[0] == int(near["out"]["ssrc"], 16) for t, _, _ in s.packets)
     for name, sent, received, before, behind, refused, known in (
@@ -114,12 +115,14 @@ def test_through_rtpengine(tmp_path, build, proxy, case):
 
 
 def refused_reports(capture):
-    """How many RTCP packets came to the callee before the handshake of the port they came to was
-    over: plain, or with the keys of the RTP port's handshake. Where rtpengine misses the first
-    flight of the RTCP port's it is resent after a second; the first report is due after 0.5 to
-    1.4 s."""
+    """Number of RTCP packets that reached the callee before the DTLS handshake of their
+    port had ended.
+
+    They are unencrypted, or encrypted with the keys of the RTP port's handshake. If
+    rtpengine misses the first flight of the RTCP port's handshake, it is retransmitted
+    after a second; the first report is due after 0.5 to 1.4 s."""
     passed = capture.datagrams()
-    over = {}   # callee's port: when its last record of a handshake passed
+    over = {}   # callee's port: time of the last record of its handshake
     for t, source, to, data in passed:
         if data[0] in (20, 22):
             over[to if FAR_RTP[0] <= to <= FAR_RTP[1] else source] = t
@@ -128,21 +131,22 @@ def refused_reports(capture):
 
 
 def handshake_end(capture):
-    """When its last record of a DTLS handshake passed; 0: there was none."""
+    """Time of the last record of a DTLS handshake; 0: there was none."""
     return max((t for t, _, _, data in capture.datagrams() if data[0] in (20, 22)), default=0)
 
 
 def lost_at_start(ssrc, before, behind, known):
-    """(packets that did not come out of rtpengine at the start, packets that it got before it
-    had the keys of the other side, packets that it got when it had forgotten the call)."""
+    """(packets that rtpengine did not forward at the start, packets that it received
+    before it had the keys of the other side, packets that it received after it had
+    deleted the call)."""
     sent, = (s.packets for key, s in before.streams().items() if key[0] == ssrc)
     came, = (s.packets for key, s in behind.streams().items() if key[0] == ssrc)
     got = {seq for _, seq, _ in came}
     last = max(t for t, seq, _ in sent if seq in got)
     missing = [t for t, seq, _ in sent if seq not in got and t < last]
-    # it takes a moment to make keys of the last record; none is missing later
+    # deriving the keys after the last record takes a moment; no later packet is missing
     assert all(t < known + 0.02 for t in missing), (missing, known)
-    # with the BYE, which who still sends has not got yet
+    # with the BYE, which the sender has not received yet
     late = [t for t, _, _ in sent if t > last]
     assert len(late) < 5, late
     return len(missing), sum(t < known + 0.02 for t, _, _ in sent), len(late)

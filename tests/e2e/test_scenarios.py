@@ -1,5 +1,5 @@
-"""Every scenario this version carries out, through the proxy: passed, and
-failed where the other side does not do what the scenario asks for."""
+"""Every scenario of this version, through the proxy: it passes, and it fails if the
+other side does not do what the scenario requires."""
 import datetime
 
 import pytest
@@ -124,7 +124,7 @@ def bench(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def runs(bench, tmp_path_factory):
-    """All of them at once, each with accounts of its own; they queue."""
+    """All runs at once, each with its own accounts; they queue."""
     numbers = iter(sorted(SUBSCRIBERS))
     with SippCallee(tmp_path_factory.mktemp("phone"), bench.ports.phone, bench.ports.relay):
         started = {}
@@ -158,7 +158,7 @@ def test_each_codec_had_its_call(bench, runs):
     report = bench.report(runs["codecs"])
     codecs = [s["codec"] for c in report["calls"] if c["role"] == "caller"
               for s in c["streams"] if s["dir"] == "in"]
-    # L16 at three rates
+    # L16 at three clock rates
     assert len(codecs) == 8 and len(set(codecs)) == 6, codecs
 
 
@@ -166,12 +166,13 @@ def test_available_ones_are_all_run(bench):
     listed = bench.api("GET", "/scenarios")["scenarios"]
     available = {s["name"] for s in listed if s["available"]}
     tried = {c[0] for c in cases(0).values()}
-    # single-call-callee passes in test_scenario_called_from_outside
+    # the passing case of single-call-callee is test_scenario_called_from_outside
     assert available == tried, (available, tried)
 
 
 def test_scenario_called_from_outside(bench):
-    """The called party alone streams its announcement, to a run of its own that knows it."""
+    """Only the called side plays its announcement; a second run, which knows the
+    announcement, calls it."""
     upload(bench, "announcement", voice(7))
     accounts = {"target_pool": bench.target_id, "agentpool_id": bench.pool_id}
     callee = bench.api("POST", "/tests/scenarios/single-call-callee", {
@@ -190,6 +191,6 @@ def test_scenario_called_from_outside(bench):
     for session in (caller, callee):
         run = bench.wait(session)
         assert run["status"] == "passed", run["result_description"]
-    # it ended with its call of 2 s, long before listen_ms was over
+    # it ended with its call of 2 s, long before listen_ms had passed
     begun, ended = (datetime.datetime.fromisoformat(run[n]) for n in ("started_at", "stopped_at"))
     assert ended - begun < datetime.timedelta(seconds=40)

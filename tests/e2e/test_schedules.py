@@ -1,4 +1,4 @@
-"""Runs that start at their times."""
+"""Runs that start at scheduled times."""
 import datetime
 import math
 import random
@@ -21,13 +21,13 @@ def text(ms):
 
 
 def from_now(seconds):
-    """At least that much: times are whole seconds."""
+    """At least this many seconds from now, as times are whole seconds."""
     return text(math.ceil(time.time() + seconds) * 1000)
 
 
 @pytest.fixture(scope="module")
 def lab():
-    """Without an agent: what starts is queued until a test brings one."""
+    """Without an agent: runs are queued until a test starts one."""
     with Controller(**{**TIMES, "claim_timeout_s": 600}) as c:
         lab = Lab(c)
         lab.standing, (lab.passes, lab.held, lab.fails) = lab.project("passed", "hold", "failed")
@@ -37,7 +37,7 @@ def lab():
 def make(lab, **more):
     lab.count += 1
     what = {} if "project_id" in more else {"test_id": lab.passes}
-    far = (datetime.datetime.now(UTC).hour + 12) % 24   # does not come meanwhile
+    far = (datetime.datetime.now(UTC).hour + 12) % 24   # will not come during the test
     when = {} if "run_at" in more else {"cron": f"0 {far} * * *"}
     body = {"name": f"schedule {lab.count}", **what, **when, **more}
     return lab.c.api("POST", "/schedules", body)["schedule"]
@@ -52,7 +52,7 @@ def outcomes(lab, schedule):
 
 
 def due(lab, *ages):
-    """Restart with times that have come so many seconds ago; one a schedule."""
+    """Restart with times that were due so many seconds ago, one per schedule."""
     assert lab.c.stop() == 0
     with sqlite3.connect(lab.c.state_dir / "offhook.db") as db:
         for schedule, age in ages:
@@ -66,7 +66,7 @@ def run_of(lab, event):
     return lab.c.api("GET", f"/runs/{event['session_id']}")["run"]
 
 
-# ---- what starts ----
+# ---- which runs start ----
 
 def test_once(lab):
     schedule = make(lab, run_at=from_now(2), report_mode="kiosk")
@@ -81,7 +81,7 @@ def test_once(lab):
     assert run["test_id"] == lab.passes and run["report_mode"] == "kiosk"
     with lab.worker():
         lab.waits_for(lambda: run_of(lab, event)["status"] == "passed")
-    # it is not made ready again by a change that leaves its time
+    # a change that keeps its time does not re-arm it
     fields = ("name", "test_id", "run_at")
     problem(lab.c.request("PUT", f"/schedules/{schedule['id']}",
                           {**{k: after[k] for k in fields}, "timezone": "Asia/Tokyo"}), 422)
@@ -91,8 +91,8 @@ def test_once(lab):
 
 
 def test_cron_and_project(lab):
-    """Also: several that are due at once, and what comes after."""
-    # a minute that does not come while this lasts, also not from one to the next
+    """Also several that are due at once, and what follows them."""
+    # a minute that will not come during the test, nor at the turn of a minute
     minute = (datetime.datetime.now(UTC).minute + 30) % 60
     one = make(lab, cron=f"{minute} * * * *")
     every = make(lab, project_id=lab.standing, tags=["passed", "failed"], test_ids=[
@@ -115,7 +115,7 @@ def test_cron_and_project(lab):
 
 
 def test_test_that_cannot_start(lab):
-    """The time is taken, and says why."""
+    """The time is used up, and the schedule gives the reason."""
     empty = lab.make("credential-pools", name="empty")
     test = lab.make("tests", name="cannot start", project_id=lab.standing, agentpool_id=lab.pool,
                     steps=[[{"type": "register", "role": "caller", "target_pool": lab.target,
@@ -128,7 +128,7 @@ def test_test_that_cannot_start(lab):
 # ---- overlap ----
 
 def hold(lab):
-    """@return a schedule whose first run goes on until it is stopped"""
+    """@return a schedule whose first run continues until it is stopped"""
     def start(**more):
         schedule = make(lab, test_id=lab.held, **more)
         due(lab, (schedule, 0))
@@ -162,7 +162,7 @@ def test_overlap(lab):
     skipped = shown(lab, skip)["history"]
     assert skipped[1]["session_id"] in skipped[0]["detail"]
     assert shown(lab, wait)["waiting_for"] is not None
-    # one waits at most
+    # at most one waits
     due(lab, (wait, 0))
     lab.waits_for(lambda: outcomes(lab, wait) == ["skipped", "waiting", "started"])
     waited = shown(lab, wait)["waiting_for"]
@@ -176,7 +176,7 @@ def test_overlap(lab):
 
 
 def test_further_attempts_count(lab):
-    """The run before is over when its last attempt is."""
+    """The previous run has ended when its last retry has."""
     steps = lab.c.api("GET", f"/tests/{lab.held}")["test"]["steps"]
     test = lab.make("tests", name="again", project_id=lab.standing, agentpool_id=lab.pool,
                     steps=steps, retries_on_failure=1)
@@ -234,7 +234,7 @@ def test_killed_controller_starts_each_time_once(lab):
 # ---- the resource ----
 
 def test_next_times(lab):
-    """Against a search, minute by minute, with Python's time zones."""
+    """Compared with a search, minute by minute, with Python's time zones."""
     seed = random.randrange(1 << 30)
     print("seed", seed)
     rng = random.Random(seed)
@@ -244,7 +244,7 @@ def test_next_times(lab):
         hours = sorted(rng.sample(range(5, 23), 2))
         cron = f"{minutes[0]},{minutes[1]} {hours[0]}-{hours[1]}/2 * * *"
         before = 0
-        while before != int(time.time()) // 60 * 60 + 60:   # the minute of its making
+        while before != int(time.time()) // 60 * 60 + 60:   # the minute in which it was created
             before = int(time.time()) // 60 * 60 + 60
             schedule = make(lab, cron=cron, timezone=zone)
             lab.c.request("DELETE", f"/schedules/{schedule['id']}")
@@ -313,7 +313,7 @@ def test_forms_and_references(lab):
 
 
 def test_change_does_not_lose_a_time(lab):
-    """A PUT in the very second in which it is due."""
+    """A PUT in the same second in which the schedule is due."""
     schedule = make(lab, run_at=from_now(2))
     fields = {k: schedule[k] for k in ("test_id", "run_at")}
     for i in range(60):

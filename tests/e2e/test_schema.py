@@ -1,4 +1,5 @@
-"""A database of an earlier schema is brought forward; what cannot be is refused as it is."""
+"""A database of an earlier schema is migrated. One that cannot be migrated is refused
+and left unchanged."""
 import hashlib
 import hmac
 import json
@@ -14,13 +15,13 @@ from receiver import Receiver
 from state import STATES, State, differences, dump
 from test_login import Browser
 
-# What a step changes on purpose in rows that were there: {table: {column, ...}}.
+# What a migration changes on purpose in existing rows: {table: {column, ...}}.
 CHANGED = {}
 NUMBERS = sorted(int(p.name) for p in STATES.iterdir())
 
 
 def open_once(c, name="later"):
-    """Bring the state forward and start nothing: making a key does."""
+    """Migrate the state without starting anything, by creating a key."""
     done = subprocess.run([c.program, "--config", c.conf_file, "--create-key", name,
                            "--rights", "read"], capture_output=True, text=True, timeout=60,
                           check=False)
@@ -49,7 +50,7 @@ def wait_for(condition, timeout=30):
 
 @pytest.fixture(params=NUMBERS)
 def earlier(request):
-    """(controller that is not started, state it has)"""
+    """(controller that is not started, its state)"""
     state = State(request.param)
     c = Controller(callback_allow="127.0.0.1", callback_timeout_s=2, poll_s=5, renew_s=2,
                    lease_s=30)
@@ -85,7 +86,7 @@ def test_every_row_is_kept(earlier):
         columns = set(old[0]) - CHANGED.get(table, set())
         new = [{k: v for k, v in row.items() if k in columns} for row in rows[table]]
         old = [{k: v for k, v in row.items() if k in columns} for row in old]
-        # the key that was made, and what AUTOINCREMENT knows of rebuilt tables
+        # the key that was created, and the AUTOINCREMENT counters of rebuilt tables
         assert [r for r in old if r not in new] == [], table
         assert len(new) == len(old) + (table == "api_key"), table
     copies = list(c.state_dir.glob("offhook.db.v*"))
@@ -97,7 +98,7 @@ def test_every_row_is_kept(earlier):
     assert str(copy) in log
     assert copy.stat().st_mode & 0o777 == 0o600
     assert dump(copy) == (was_schema, was)
-    assert str(copy) not in open_once(c, "another")   # once
+    assert str(copy) not in open_once(c, "another")   # only once
     assert list(c.state_dir.glob("offhook.db.v*")) == [copy]
 
 
@@ -113,20 +114,20 @@ def test_all_is_read_through_the_api(earlier):
             assert list(differences(json.loads(text), answer.json())) == [], path
         else:
             assert answer.text == text, path
-    # runs that were at work are known, too
+    # runs that were active are known, too
     for run in state.live:
         assert c.api("GET", f"/runs/{run}")["run"]["session_id"] == run
     assert c.stop() == 0
 
 
 def test_secrets_open(earlier):
-    """Keys, users, an agent; what was encrypted reaches agents and receivers of callbacks."""
+    """Keys, users, an agent; decrypted secrets reach agents and receivers of callbacks."""
     c, state = earlier
     c.start()
     secrets = state.secrets
     with Browser(c) as b:
         assert b.login("user run", secrets["password"]).status_code == 200
-    for run in state.live:   # one may have stopped with another
+    for run in state.live:   # it may have stopped together with another
         assert c.request("POST", f"/runs/{run}/stop").status_code in (202, 409)
     tests = [was["test"] for path, was in state.answers.items() if path.startswith("/tests/")]
     judged, = [t for t in tests if t["name"].startswith("judged")]

@@ -1,4 +1,4 @@
-"""Clients that mean harm, and a database that is in trouble."""
+"""Malicious clients, and a damaged or blocked database."""
 import base64
 import itertools
 import json
@@ -41,7 +41,7 @@ def server():
 
 
 def rows(server):
-    """What an injection could change: every table's schema and number of rows."""
+    """What an SQL injection could change: every table's schema and number of rows."""
     db = sqlite3.connect(f"file:{server.state_dir}/offhook.db?mode=ro", uri=True)
     try:
         tables = db.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall()
@@ -62,7 +62,7 @@ def unchanged(server):
 
 @pytest.mark.parametrize("column", COLUMNS)
 def test_no_sql_in_filters(server, unchanged, column):
-    """A value is compared, not carried out: it finds nothing, or is refused."""
+    """A value is compared, not executed: it matches nothing, or is refused."""
     for value in INJECTIONS:
         answer = server.request("GET", "/runs", params={"filtername": column, "filterval": value})
         if answer.status_code == 422:
@@ -159,7 +159,7 @@ def test_no_line_break_reaches_sip(server, unchanged, text):
 
 @pytest.mark.parametrize("text", BREAKS)
 def test_no_line_break_reaches_http(server, text):
-    """In what comes back in headers: the file's name and type, ids, the address."""
+    """In everything that is returned in headers: a file's name and type, ids, the URL."""
     answer = server.request("POST", "/appimages", {
         "name": f"b {text!r}", "content": "", "filename": text, "media_type": "audio/" + text})
     problem(answer, 422)
@@ -182,7 +182,7 @@ def test_no_line_break_reaches_http(server, text):
 # ---- bodies ----
 
 def sanitized(server):
-    """Its memory is not what a program without the sanitizer takes: freed is kept."""
+    """A sanitizer build uses more memory than a normal one, as freed memory is kept."""
     with open(f"/proc/{server.process.pid}/maps", encoding="utf-8") as maps:
         return "libasan" in maps.read()
 
@@ -215,7 +215,7 @@ def test_deep_bodies(server, unchanged, name, path):
 
 @pytest.mark.parametrize("name", ["custom_headers", "sipclient_actions"])
 def test_deep_text_in_a_member(server, unchanged, name):
-    """JSON within a string is parsed too."""
+    """JSON within a string is parsed, too."""
     answer = server.request("POST", f"/tests/{server.test['id']}/run",
                             {f"step.0.0.{name}": "[" * 100000})
     problem(answer, 422)
@@ -247,7 +247,7 @@ def test_large_bodies_below_the_limit(server, unchanged, media, body):
     for _ in range(3):
         answer = server.request("POST", "/projects", data=body, headers={"Content-Type": media})
         problem(answer, 422)
-    # kB; they are not kept
+    # kB; the bodies are not kept
     assert sanitized(server) or memory(server) < before + 64 * 1024
 
 
@@ -261,7 +261,7 @@ def test_bodies_above_the_limit(server, unchanged):
                 answer = server.request("POST", "/projects", data=data,
                                         headers={"Content-Type": media})
             except requests.ConnectionError:
-                assert not chunked  # refused and closed while it was being sent
+                assert not chunked  # refused and closed during the upload
             else:
                 problem(answer, 413)
 
@@ -269,7 +269,8 @@ def test_bodies_above_the_limit(server, unchanged):
 # ---- slow and half-open clients ----
 
 def test_half_open_uploads_leave_room(server):
-    """Places for uploads are few: one who holds them all gets none of the others'."""
+    """Upload slots are few: while a client holds all of them, other requests are
+    served."""
     key = base64.b64encode(":".join(server.keys["admin"]).encode()).decode()
     host, port = server.url[7:].rsplit(":", 1)
     held = []
@@ -285,7 +286,7 @@ def test_half_open_uploads_leave_room(server):
         until = time.monotonic() + 90
         answer = None
         while time.monotonic() < until:
-            for _ in range(50):  # ours may have taken a place before
+            for _ in range(50):  # our own requests may have used slots before
                 hold()
             answer = server.request("POST", "/appimages", {"name": "u", "content": ""})
             if answer.status_code == 503:
@@ -293,17 +294,17 @@ def test_half_open_uploads_leave_room(server):
             server.request("DELETE", answer.headers["Location"][7:])
         problem(answer, 503)
         assert answer.headers["Retry-After"]
-        assert server.request("GET", "/projects").ok  # everything else goes on
+        assert server.request("GET", "/projects").ok  # everything else continues
     finally:
         for s in held:
             s.close()
-    until = time.monotonic() + 90  # the places come back with the end of the connections
+    until = time.monotonic() + 90  # the slots are released when the connections end
     while answer.status_code == 503 and time.monotonic() < until:
         answer = server.request("POST", "/appimages", {"name": "u", "content": ""})
     assert answer.status_code == 201
 
 
-# ---- a database in trouble, and the stop ----
+# ---- a blocked database, and stopping ----
 
 def test_locked_database_is_503():
     with Controller(workers=4) as c:
@@ -316,7 +317,7 @@ def test_locked_database_is_503():
             timeout=60))) for i in range(3)]
         for t in threads:
             t.start()
-        # a worker is left, and readers do not wait for writers
+        # one worker is left, and readers do not wait for writers
         assert c.request("GET", "/projects").json()["total"] == 1
         for t in threads:
             t.join()
@@ -330,7 +331,8 @@ def test_locked_database_is_503():
 
 
 def test_stop_finishes_requests():
-    """One waits for the database, one is parked, one is half sent, one idle."""
+    """One request waits for the database, one is parked, one is half sent, one
+    connection is idle."""
     with Controller(workers=4, poll_s=50) as c:
         polls = [Poll(c, enrol(c, "a"))]
         polls[0].start()
@@ -343,13 +345,13 @@ def test_stop_finishes_requests():
         until = time.monotonic() + 20
         while "POST /api/v2/agent/register: 201" not in c.log() and time.monotonic() < until:
             time.sleep(0.02)
-        time.sleep(0.3)  # the poll is parked by then, or answered all the same
+        time.sleep(0.3)  # by then the poll is parked, or answered anyway
         db.execute("BEGIN IMMEDIATE")
         writer = threading.Thread(target=lambda: answers.append(requests.post(
             f"{c.url}/api/v2/projects", json={"name": "in progress"}, auth=c.keys["admin"],
             timeout=60)))
         writer.start()
-        time.sleep(0.5)  # it is with a worker by then, or refused: that would be a failure
+        time.sleep(0.5)  # by then a worker has it, or it was refused, which would be a failure
         c.process.send_signal(signal.SIGTERM)
         time.sleep(0.2)
         db.execute("ROLLBACK")
@@ -418,7 +420,7 @@ def test_secrets_are_nowhere_but_where_they_are_shown_once():
             "code": code, "name": "root", "password": web}, timeout=60)
         assert made.ok
         note("session", made.cookies["offhook_session"])
-        # wrong ones are as secret: they may be right elsewhere
+        # wrong passwords are secret, too: they may be valid elsewhere
         c.request("GET", "/projects", key=(c.keys["admin"][0], note("wrong secret", "wr0ng-s3cret")))
         session.request("POST", f"{c.url}/login", timeout=60, json={
             "name": "root", "password": note("wrong password", "wr0ng-passw0rd")})

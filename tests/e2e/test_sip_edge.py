@@ -1,5 +1,5 @@
-"""Registrations and calls through kamailio as edge proxy before a registrar: Path, Service-Route,
-flows that are kept alive (RFC 5626), the loss of one, and the way back."""
+"""Registrations and calls through kamailio as edge proxy in front of a registrar: Path,
+Service-Route, keep-alive of flows (RFC 5626), the loss of a flow, and its recovery."""
 import re
 
 import interop
@@ -24,8 +24,8 @@ def route_set(message):
 
 
 def test_flows_through_an_edge_proxy(build, ports, tmp_path):
-    """Two proxies: one stops answering, the other goes on. What was registered there comes
-    back over new flows, and is called by them."""
+    """Two proxies: one stops answering, the other continues. Accounts registered
+    through the first recover over new flows, and are called over them."""
     edge, stalled = ports.sip, ports.phone
     call = {"type": "call", "call_duration": "1"}
     for name in ("registrar", "edge", "stalled"):
@@ -58,13 +58,13 @@ def test_flows_through_an_edge_proxy(build, ports, tmp_path):
         callee.end()
         caller.end()
     assert [c["established"] for c in caller.calls()] == [True] * 4, caller.calls()
-    # each came over the flow of its account
+    # each call came over the flow of its account
     assert [m["transport"] for m in callee.messages if message_bytes(m).startswith(b"BYE ")] == \
         ["tcp", "udp"] * 2
     reasons = {e["account"]: e["text"] for e in events(callee, "REGISTER_FAIL")}
     assert "a keep-alive was not answered" in reasons["1002"] and \
         "STUN keep-alives are not answered" in reasons["1003"], reasons
-    # the other edge proxy answered all the while, for several of its flow timers
+    # the other edge proxy answered all the time, for several flow timers
     assert events(caller, "REGISTER_FAIL") == []
     lasted = events(caller, "UNREGISTERING")[0]["mono"] - events(caller, "REGISTER_OK")[0]["mono"]
     assert lasted > 3 * FLOW_TIMER_S * 10**9
@@ -72,8 +72,8 @@ def test_flows_through_an_edge_proxy(build, ports, tmp_path):
     path = re.compile(rf"\r\nPath: <sip:[\w+/=]+@127.0.0.1:({edge}|{stalled});lr;ob>\r\n")
     assert len(granted) == 12 and all(path.search(m) and f"\r\nFlow-Timer: {FLOW_TIMER_S}\r\n" in m
                                       for m in granted), granted
-    # all that leaves goes by the Service-Route, that with headers of its own too, and each
-    # account by its own transport
+    # every request uses the Service-Route, also one with custom headers, and each
+    # account its own transport
     sent_by = {(m["transport"], message_bytes(m).split(b"\r\nFrom: <sip:")[1][:4])
                for m in caller.messages if m["dir"] == "sent"}
     assert sent_by == {("tcp", b"1001"), ("udp", b"1004")}

@@ -39,7 +39,7 @@ def register(bench, target_id, **action):
 
 
 def peers_of(report, method="REGISTER"):
-    """Where requests of ours went, in order, without repetitions."""
+    """Destinations of our requests, in order, without repetitions."""
     found = []
     for message in report["messages"]:
         if message["dir"] == "sent" and message["line"].startswith(method + " ") \
@@ -53,8 +53,8 @@ def registered(request):
 
 
 def test_srv_by_priority_and_the_next_one_when_a_host_fails(bench):
-    """NAPTR prefers TCP; its first host refuses, its second says 503, the UDP
-    service is what answers."""
+    """NAPTR prefers TCP: its first host refuses the connection, its second answers 503,
+    and the UDP service accepts."""
     base = bench.ports.base
     zone = {
         ("pbx.test", "NAPTR"): [(20, 10, "s", "SIP+D2U", "_sip._udp.pbx.test"),
@@ -67,7 +67,7 @@ def test_srv_by_priority_and_the_next_one_when_a_host_fails(bench):
         ("c.pbx.test", "A"): ["127.0.0.1"]}
     with DnsServer(base + 10, zone) as dns, \
             SipPeer(base + 12, lambda r: r.reply(503, "Service Unavailable")) as full:
-        # without port and transport in the URI all three steps are asked
+        # without port and transport in the URI, NAPTR, SRV and A are queried
         run, report = register(
             bench, target(bench, ("127.0.0.1", bench.ports.sip, "udp"),
                           outbound_proxy="sip:pbx.test;lr"))
@@ -127,7 +127,7 @@ def test_no_host_is_left(bench):
 
 
 def test_invite_fails_over_too(bench):
-    """The call's own target: its first host refuses, the proxy is the second."""
+    """The target of the call: its first host refuses, the proxy is the second."""
     here = target(bench, ("127.0.0.1", bench.ports.base + 11, "tcp"),
                   ("127.0.0.1", bench.ports.sip, "udp"))
     run, report = bench.run(bench.single_call(duration=1, target=here))
@@ -137,7 +137,8 @@ def test_invite_fails_over_too(bench):
 
 
 def test_connection_that_ends_under_a_request(bench):
-    """The peer takes the REGISTER and hangs up: said as it is, at once."""
+    """The peer receives the REGISTER and closes the connection: this is reported at
+    once."""
     base = bench.ports.base
     with ExitStack() as stack:
         server = stack.enter_context(socket.create_server(("127.0.0.1", base + 13)))
@@ -157,7 +158,7 @@ def test_connection_that_ends_under_a_request(bench):
 
 
 def test_undecodable_messages_are_recorded(bench):
-    """What is no SIP is uploaded as it came, whatever its bytes are."""
+    """Data that is not SIP is uploaded as received, whatever its bytes are."""
     junk = [b"\xff\xfe\x00 no SIP at all", b"SIP/2.0 abc\r\n\r\n",
             b"INVITE sip:x SIP/2.0\r\nBroken"]
 

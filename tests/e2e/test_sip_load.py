@@ -1,4 +1,4 @@
-"""A thousand accounts registered through the proxy, and calls among them."""
+"""A thousand accounts registered through the proxy, and calls between them."""
 import pytest
 
 from bench import Bench, assert_no_flaws, state_condition
@@ -32,7 +32,7 @@ def load(tmp_path_factory):
                   "credential_pool": callers, "calls_per_second": 100}],
                 [{"type": "call", "role": "caller", "max_total_calls": CALLS,
                   # both legs have their media here, for a moment longer than the call:
-                  # 80 ports are enough for 20
+                  # 80 ports are enough for 20 calls
                   "max_concurrent_calls": 14, "calls_per_second": 12, "call_duration": "1",
                   "dial_destination": "{{callee.username}}"}],
                 [{"type": "unregister", "role": "caller"}]],
@@ -69,8 +69,9 @@ def test_registrations_keep_to_their_rate(load):
 
 
 def test_stopped_in_a_storm(build, ports):
-    """The registrar falls silent, the run is stopped: the engine ends by itself before the
-    supervisor would kill it (cancel_s, 30 s), however many bindings there are."""
+    """The registrar stops answering, and the run is stopped. The engine ends by itself
+    before the supervisor would kill it (cancel_s, 30 s), however many bindings there
+    are."""
     taken, silent = set(), []
 
     def answer(request):

@@ -1,4 +1,4 @@
-"""Registration: digests checked by another implementation, refusals, routes."""
+"""Registration: digests checked by another implementation, failure responses, routes."""
 import re
 import time
 
@@ -24,7 +24,7 @@ def bench(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def target(bench):
-    """A registrar of our own; each test brings its answers."""
+    """A registrar of the test; each test sets its responses."""
     return bench.target(bench.ports.sip)
 
 
@@ -39,7 +39,7 @@ def register(bench, target, *steps, conditions=("REGISTER_OK",), **action):
 
 
 class Registrar:
-    """Challenges, then checks; nonces: after so many uses one is stale."""
+    """Challenges, then verifies; nonces: after so many uses a nonce is stale."""
 
     def __init__(self, algorithm, qop, offered=None, uses=1000):
         self.algorithm, self.qop, self.uses = algorithm, qop, uses
@@ -90,8 +90,8 @@ def test_digest(bench, target, algorithm, qop, offered):
 
 
 def test_nonce_that_becomes_stale(bench, target):
-    """Each nonce is good for one request: refresh and removal are challenged
-    again, and once each."""
+    """Each nonce is valid for one request: refresh and removal are challenged again,
+    once each."""
     with SipPeer(bench.ports.sip, Registrar("SHA-256", "auth", uses=1)) as peer:
         run, report = register(
             bench, target, [{"type": "wait", "role": "caller", "wait_ms": 4000}],
@@ -148,13 +148,13 @@ def test_other_contacts_do_not_count(bench, target):
                                [{"type": "unregister", "role": "caller"}])
     assert run["status"] == "passed", run["result_description"]
     assert report["registrations"][0]["expires_s"] == 600
-    # only ours is removed
+    # only our binding is removed
     assert "*" not in peer.requests[-1].header("contact")
     assert peer.requests[-1].header("expires") == "0"
 
 
 def test_service_route_is_used_and_path_supported(bench, target):
-    """What follows the registration goes where its 200 said."""
+    """Requests after the registration follow the Service-Route of its 200."""
     base = bench.ports.base
     other = base + 12
 
@@ -179,7 +179,7 @@ def test_service_route_is_used_and_path_supported(bench, target):
 
 @pytest.mark.parametrize("transport", ["udp", "tcp"])
 def test_flow_is_kept_alive_and_its_loss_is_noticed(bench, transport):
-    """Where the registrar offers RFC 5626; then it falls silent."""
+    """The registrar supports RFC 5626; then it stops answering."""
     def answer(request):
         return request.registered(None, "Require: outbound", "Flow-Timer: 1")
     with SipPeer(bench.ports.sip, answer) as peer:

@@ -1,4 +1,4 @@
-"""When messages came and states were reached: by the kernel's times, whatever
+"""When messages arrived and states were reached: by the kernel's timestamps, whatever
 the engine was doing meanwhile, and in which order."""
 import socket
 import time
@@ -18,7 +18,8 @@ IN_ORDER = ["CALL_ANSWERED", "CALL_ESTABLISHED", "CALL_RTPESTAB"]
 
 
 def ordered(engine, *wanted):
-    """The wanted states by their times; equal ones as they were told, as the judge does."""
+    """The wanted states sorted by time; equal times in the order of the report, as the
+    judge sorts them."""
     states = sorted((e for e in engine.events if e["kind"] == "state"),
                     key=lambda e: e["mono"])
     return [e["state"] for e in states if e["state"] in wanted]
@@ -36,7 +37,7 @@ def media_address(message):
 
 
 class Moment:
-    """When something was done: between these two."""
+    """When something was done: between these two times."""
 
     def __init__(self, do):
         self.begin = time.monotonic_ns()
@@ -56,14 +57,14 @@ def calling(build, ports, peer_port, transport="udp", **tls):
 
 @pytest.mark.parametrize("transport", ["udp", "tcp", "tls"])
 def test_answer_and_rtp_wait_for_a_stalled_engine(build, ports, tmp_path, transport):
-    """The 200, then RTP, wait while nothing of the engine runs: they have the times at which
-    they came, and their order."""
+    """The 200 and RTP arrive while the engine is stopped. They are reported with their
+    arrival times, and in their order."""
     rtp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     rtp.bind(("127.0.0.1", 0))
     at = {}
 
     def stalled(request, reply):
-        """What follows a yield is done when the answer has been sent."""
+        """What follows a yield is done after the response was sent."""
         caller.pause()
         at["answer"] = time.monotonic_ns()
         yield reply
@@ -82,7 +83,7 @@ def test_answer_and_rtp_wait_for_a_stalled_engine(build, ports, tmp_path, transp
         if request.method != "INVITE":
             return request.reply(200, "OK")
         if "answer" in at:
-            return None   # it is repeated: we stall about as long as its timer
+            return None   # it will be retransmitted: we stall about as long as its timer
         sdp = SDP.format(port=rtp.getsockname()[1])
         head, _, _ = request.reply(200, "OK", f"Contact: <sip:1002@127.0.0.1:{peer.port}>",
                                    "Content-Type: application/sdp").decode().rpartition(
@@ -96,7 +97,7 @@ def test_answer_and_rtp_wait_for_a_stalled_engine(build, ports, tmp_path, transp
     rtp.close()
     came, = (m["mono"] for m in caller.messages if m["dir"] == "received" and
              b"CSeq: " in message_bytes(m) and b"INVITE\r\n" in message_bytes(m))
-    # the kernel's times: those of the sends, not of the end of the stall
+    # the kernel's timestamps: the times of sending, not of the end of the stall
     assert at["answer"] - CLOCKS_NS <= came <= at["answered"] + CLOCKS_NS, (came, at)
     assert at["answered"] + CLOCKS_NS < at["rtp"] < at["resumed"] - CLOCKS_NS
     first = state(caller, "CALL_RTPESTAB")["mono"]
@@ -108,7 +109,7 @@ def test_answer_and_rtp_wait_for_a_stalled_engine(build, ports, tmp_path, transp
 
 
 def closed(engine, peer):
-    """Its call is over; a BYE is answered."""
+    """Its call has ended; a BYE is answered."""
     def over():
         message = peer.receive(0.02)
         if message and message.method == "BYE":
@@ -119,7 +120,8 @@ def closed(engine, peer):
 
 @pytest.mark.parametrize("early", [False, True])
 def test_rtp_before_the_200(build, ports, early):
-    """It is early media if the peer said so in a 183; else it overtook the 200."""
+    """RTP is early media if the peer announced it in a 183; otherwise it overtook the
+    200."""
     with Peer() as peer, calling(build, ports, peer.port) as caller:
         caller.go(0)
         invite = peer.expect("INVITE")
@@ -158,8 +160,8 @@ def first(engine, direction, start):
 
 @pytest.mark.parametrize("rings", [True, False])
 def test_post_dial_delay(build, ports, rings):
-    """From the first INVITE sent to the first 18x, which a 100 is not, or to the 2xx. The INVITE
-    is repeated before."""
+    """From the first INVITE to the first 18x (not a 100) or to the 2xx. The INVITE is
+    retransmitted before."""
     with Peer() as peer, calling(build, ports, peer.port) as caller:
         caller.go(0)
         peer.expect("INVITE")
@@ -195,8 +197,8 @@ JUNK = {"bytes": b"\xff\xfe\x00 no SIP at all\r\n\r\n", "line": b"SIP/2.0 abc\r\
 @pytest.mark.parametrize("transport", ["udp", "tcp", "tls"])
 @pytest.mark.parametrize("junk", JUNK)
 def test_what_cannot_be_decoded_is_recorded(build, ports, tmp_path, transport, junk):
-    """With its bytes, both times, transport and peer; on a stream it is the end of the
-    connection, at the latest when the peer hangs up."""
+    """With its bytes, both times, transport and peer. On a stream its end is that of
+    the connection, at the latest when the peer closes it."""
     at = {}
 
     def answer(request):
@@ -244,7 +246,7 @@ def test_rtp_before_the_ack(build, ports, acknowledged):
         time.sleep(0.1)
         if acknowledged:
             ack = Moment(lambda: peer.request("ACK", cseq=peer.cseq))
-        else:   # an ACK never comes, the caller gives up
+        else:   # the ACK never comes, the caller gives up
             peer.request("BYE")
         closed(callee, peer)
         callee.end()

@@ -1,4 +1,5 @@
-"""SIP over TLS: what is verified, what we show, and what is said when it fails."""
+"""SIP over TLS: what is verified, which certificate is presented, and the error when it
+fails."""
 import re
 import socket
 import subprocess
@@ -111,7 +112,7 @@ def test_expired_certificate_and_no_verification(bench, authority):
 
 
 def test_server_name_and_client_certificate(bench, authority):
-    """The peer wants a certificate of ours, which is in the agent's configuration."""
+    """The peer requires a client certificate; ours is in the agent's configuration."""
     server = authority.issue("named", "DNS:proxy.test")
     port = bench.ports.base + 10
     target = tls_target(bench, "127.0.0.1", port, ca=authority.file.read_text(),
@@ -127,7 +128,8 @@ def test_server_name_and_client_certificate(bench, authority):
 
 
 def test_certificate_of_the_target(bench, authority, tmp_path):
-    """Each target names the certificate that is shown to it; the agent's own is for others."""
+    """Each target names the certificate to present to it; the agent's own is for other
+    targets."""
     certificates = tmp_path / "certificates"
     certificates.mkdir()
     for name, together in (("trunk-a", False), ("trunk_b.2", True)):
@@ -166,7 +168,8 @@ def test_certificate_name_that_is_none(bench, name):
 
 
 def test_tls_over_ipv6(bench, authority, tmp_path):
-    """Verified by the address, from our own, which our headers have in brackets."""
+    """Verified by IP address, from our own address, which is in brackets in our
+    headers."""
     port = bench.ports.base + 14
     with SipPeer(port, lambda r: r.registered(), tls=authority.issue("six", "IP:::1"),
                  host="::1") as peer, another_agent(bench, tmp_path, "six", bind="::1") as pool:
@@ -184,7 +187,7 @@ def test_tls_over_ipv6(bench, authority, tmp_path):
 
 
 def test_command_line(bench, build, authority, tmp_path):
-    """register, and call, with the options of TLS."""
+    """register and call, with the options for TLS."""
     def offhook(*arguments):
         done = subprocess.run([build / "offhook", *map(str, arguments)], cwd=tmp_path,
                               capture_output=True, text=True, timeout=90)
@@ -253,7 +256,7 @@ def test_files_that_cannot_be_used(bench):
 
 
 def test_foreign_client_reaches_us_over_tls(bench, authority, tmp_path):
-    """openssl s_client speaks to the agent's own port while it takes calls."""
+    """openssl s_client connects to the agent's own port while it accepts calls."""
     cert, key = authority.issue("phone")
     port = bench.ports.base + 11
     options = (f"OPTIONS sip:127.0.0.1:{port};transport=tls SIP/2.0\r\n"

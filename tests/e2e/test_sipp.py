@@ -1,5 +1,6 @@
-"""The signalling of registrations and calls with SIPp, feature by feature: each is a scenario
-of its own, run with an engine of its own, several side by side."""
+"""The signalling of registrations and calls with SIPp, feature by feature.
+
+Each feature has its own scenario, run with an engine of its own, several in parallel."""
 import concurrent.futures
 
 import pytest
@@ -25,7 +26,7 @@ def www(number, algorithm="MD5", qop="auth", more=""):
 
 
 def taken(**more):
-    """SIPp has an INVITE."""
+    """SIPp has received an INVITE."""
     return Scenario(True).expect("INVITE", keep=True, **more).keep_invite()
 
 
@@ -54,11 +55,11 @@ def bye_by_it(scenario):
     return scenario.request("BYE").expect(response=200)
 
 
-# ---- both ways ----
+# ---- in both directions ----
 
 
 def glare(scenario):
-    """Our re-INVITE and its own cross: both are answered 491, ours comes again."""
+    """Our re-INVITE and SIPp's cross: both are answered with 491, ours is repeated."""
     return scenario.expect("INVITE").keep("ours_").request("INVITE", sdp=True).expect(
         response=491).ack_refused().kept_reply("ours_", 491, "Request Pending").expect(
         "ACK").expect("INVITE", has=("body", "m=audio")).reply(200, sdp=True).expect("ACK")
@@ -80,7 +81,7 @@ def reinvite(scenario, offer, answer):
 
 
 def holds(scenario):
-    """All forms of hold, by it."""
+    """SIPp puts us on hold in all forms."""
     for offer, answer in (("a=sendonly", "a=recvonly"), (True, "m=audio"),
                           ("a=inactive", "a=inactive"), ("a=sendrecv", "m=audio"),
                           ("0.0.0.0", "a=recvonly"), (True, "m=audio")):
@@ -94,7 +95,7 @@ def held_thrice(engine):
 
 
 def asked(scenario):
-    """What comes within the dialog and has no offer."""
+    """Requests within the dialog without an offer."""
     return scenario.request("OPTIONS").expect(response=200, has=("Allow", "UPDATE")).request(
         "MESSAGE", body="hello", kind="text/plain").expect(response=200).request(
         "INFO", **DIGIT).expect(response=200).request("NOSUCH").expect(response=501).request(
@@ -106,20 +107,20 @@ def digit_came(engine):
 
 
 def refers_in_silence(scenario):
-    """A NOTIFY would be what this scenario does not know."""
+    """SIPp refers us; its scenario does not expect a NOTIFY."""
     return scenario.request("REFER", [REFER, "Refer-Sub: false", "Supported: norefersub"]).expect(
         response=202, has=("Refer-Sub", "false")).pause(500)
 
 
 def refreshes(scenario, lines=("Session-Expires: 4;refresher=uac",)):
-    """By it, in time."""
+    """SIPp refreshes the session in time."""
     return scenario.pause(1500).request("INVITE", ["Supported: timer", *lines], sdp=True).expect(
         response=100, optional=True).expect(
         response=200, has=("Session-Expires", "4;refresher=uac")).request("ACK")
 
 
 def ended(how, code=None, words=""):
-    """A look at the calls of an engine: one, that ended so."""
+    """A check of an engine's calls: exactly one, which ended like this."""
     def look(engine):
         return [(c["end"], words in c["reason"]) for c in engine.calls()
                 if code in (None, c.get("code"))] == [(how, True)]
@@ -137,17 +138,17 @@ def referred_in_silence(engine):
     return "REFER" in engine.states() and not engine.sent("NOTIFY")
 
 
-# ---- it is called ----
+# ---- SIPp is called ----
 
 
 def digest_of_calls(algorithm, qop):
-    """It finds the answers to its challenges right, of the INVITE's body too."""
+    """SIPp accepts our digest responses, also with the body of the INVITE."""
     return taken().invite_reply(401, "Unauthorized", [www(3, algorithm, qop)]).expect(
         "ACK").expect_credentials("INVITE", "1001", "secret").reply(200, sdp=True, first=True)
 
 
 def branches(scenario):
-    """Two early dialogs; the second one answers, then the first one too."""
+    """Two early dialogs; the second one answers, then the first one, too."""
     return scenario.invite_reply(180, "Ringing", tag="one").invite_reply(
         183, "Progress", tag="two", sdp=True).invite_reply(200, tag="two", sdp=True).expect(
         "ACK", has=("To", "tag=two")).invite_reply(200, tag="one", sdp=True).expect(
@@ -159,7 +160,8 @@ RINGING_UP = [["assert_state", "CALL_RINGING"], HANGUP]
 
 
 def called():
-    """feature: (what sipp does when it is called, parameters of our call, a look at ours)"""
+    """feature: (SIPp's behaviour when called, parameters of our call, a check of our
+    call)"""
     held = bye_by_us(answered().expect("INVITE", has=("body", "a=sendonly")).reply(
         200, sdp="a=recvonly").expect("ACK").expect("INVITE", hasnot=("body", "a=sendonly")).reply(
         200, sdp=True).expect("ACK"))
@@ -259,11 +261,12 @@ def called():
     }
 
 
-# ---- it calls ----
+# ---- SIPp calls ----
 
 
 def calling():
-    """feature: (what sipp does when it calls us, parameters of our answer, a look at ours)"""
+    """feature: (SIPp's behaviour as caller, parameters of our answer, a check of our
+    call)"""
     def refused(code):
         return placed().expect(response=180, optional=True).expect(
             response=code).acknowledge_refusal()
@@ -348,7 +351,7 @@ def calling():
     }
 
 
-# ---- it is a registrar ----
+# ---- SIPp is the registrar ----
 
 
 def registered(scenario, expires=60, lines=()):
@@ -369,9 +372,9 @@ def removed(scenario):
 
 
 def registrar():
-    """feature: what sipp does with a registration and its removal"""
+    """feature: SIPp's behaviour for a registration and its removal"""
     first = challenged_register(1).expect_credentials("REGISTER", "1001", "secret")
-    # the second nonce comes with stale=true, and is answered with the count begun anew
+    # the second nonce comes with stale=true; the response to it restarts nc
     stale = removed(registered(first)).reply(
         401, "Unauthorized", [www(2, more=", stale=true")]).expect(
         "REGISTER", has=("Authorization", "n-2.*nc=00000001")).reply(200)
@@ -394,7 +397,7 @@ def registrar():
 
 
 class Runs:
-    """Several features at a time, each with ports and a folder of its own."""
+    """Several features at a time, each with its own ports and folder."""
 
     def __init__(self, build, folder):
         self.build, self.folder = build, folder

@@ -1,5 +1,5 @@
-"""Encrypted calls with foreign phones, each suite of each, the
-packets counted by an independent capture."""
+"""Encrypted calls with foreign phones, with each suite that each one has; an
+independent capture counts the packets."""
 import json
 import math
 import os
@@ -19,7 +19,7 @@ SUITES = [(kind, suite) for kind, suites in {
     "linphone": ["AES_CM_128_HMAC_SHA1_80", "AES_CM_128_HMAC_SHA1_32",
                  "AES_256_CM_HMAC_SHA1_80", "AES_256_CM_HMAC_SHA1_32"],
 }.items() for suite in suites]
-# the built-in SRTP with each suite of each phone, libsrtp2 with each suite
+# the built-in SRTP with each suite of each phone, libsrtp2 with each suite once
 CALLS = [(*pair, "builtin") for pair in SUITES] + [
     (*next(pair for pair in SUITES if pair[1] == suite), "libsrtp2")
     for suite in dict.fromkeys(suite for _, suite in SUITES)]
@@ -37,7 +37,7 @@ def phone_make(kind, folder, namespace, account=""):
 
 @pytest.fixture(scope="module")
 def phone(request, tmp_path_factory, namespaces):
-    """(kind, a phone that takes all calls of its suites)"""
+    """(kind, a phone that answers all calls with its suites)"""
     folder = tmp_path_factory.mktemp(request.param)
     with phone_make(request.param, folder, namespaces[1], ";mediaenc=srtp-mand") as p:
         yield request.param, p
@@ -58,7 +58,7 @@ def streams(result):
 
 
 def assert_exact(found, capture):
-    """Both directions, packet by packet, as the capture has them."""
+    """Both directions equal the capture, packet by packet."""
     captured = capture.streams()
     for way in ("in", "out"):
         seen = found[way]
@@ -72,7 +72,8 @@ def assert_exact(found, capture):
 
 
 def assert_heard(found):
-    """The phone's tone of 440 Hz, 8000 of 32768, out of its packets."""
+    """The phone's tone, 440 Hz with amplitude 8000 of 32768, was decoded from its
+    packets."""
     audio = found["in"]["audio"]
     tone = max(audio["tones"], key=lambda t: t["ms"])
     print(f"we heard {tone['hz']:.2f} Hz at {tone['dbov']:+.2f} dBov for {tone['ms']:.0f} ms")
@@ -88,7 +89,7 @@ def test_phone_in_plain_is_refused(tmp_path, build, namespaces):
                             "--encryption", "sdes-mandatory")
         assert code == 1, (result, phone.text())
         assert "was not established" in result["reason"]
-        # and an offer that leaves the choice is taken as it is
+        # and it accepts an offer with optional encryption
         code, result = call(build, namespaces[0], "--duration", "1", "--encryption", "sdes")
         assert code == 0, (result, phone.text())
         assert "srtp_suite" not in streams(result)["in"]
@@ -110,10 +111,10 @@ def test_suite_with_phone(tmp_path, build, namespaces, phone, suite, library):
     assert_exact(found, capture)
     refused = found["in"]["srtp_auth_failed"]
     if suite.endswith("HMAC_SHA1_32"):
-        # both shorten the tag of SRTCP too, which is 80 bits (RFC 4568 6.2)
+        # both shorten the SRTCP tag too, which must have 80 bits (RFC 4568 6.2)
         assert refused <= 3, found
     else:
-        # baresip takes its leave with an RTCP BYE in plain
+        # baresip sends its RTCP BYE unencrypted
         assert refused <= (1 if kind == "baresip" else 0), found
     assert_heard(found)
     level = level_at(phone.heard(), 1000)
@@ -123,7 +124,7 @@ def test_suite_with_phone(tmp_path, build, namespaces, phone, suite, library):
 
 @pytest.mark.parametrize("library", ["builtin", "libsrtp2"])
 def test_dtls_with_baresip(tmp_path, build, namespaces, library):
-    """Their phone answers our offer as the active side."""
+    """The phone takes the active role when it answers our offer."""
     if not BARESIP:
         pytest.skip("needs baresip")
     tone_write(tmp_path / "prompt.wav", 48000, 1000)

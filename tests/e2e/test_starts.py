@@ -1,4 +1,5 @@
-"""Calls that are due when no RTP port is free: waited for, counted, and blamed on the cause."""
+"""Calls that are due when no RTP port is free: they wait, are counted, and the right
+cause is reported."""
 import socket
 import threading
 import time
@@ -11,7 +12,7 @@ from ports import PortBlock
 
 @contextmanager
 def callee(bye_s=0.0):
-    """Answers every INVITE at once, and each BYE after so long."""
+    """Answers every INVITE at once, and each BYE after bye_s."""
     stop = threading.Event()
 
     def script(peer):
@@ -34,7 +35,7 @@ def callee(bye_s=0.0):
 
 @contextmanager
 def caller(build, peer, pairs, **more):
-    """An engine that calls, with a range of so many pairs of RTP ports"""
+    """An engine that calls, with a range of `pairs` pairs of RTP ports"""
     ports = PortBlock()
     action = {"type": "call", "dial_destination": "adv", "credentials": [{"username": "1001"}],
               "target": target("127.0.0.1", peer.port), **more}
@@ -60,25 +61,27 @@ def names(engine):
 
 
 def whole(engine, calls):
-    """All were made, none failed for want of a port; their names have no gap."""
+    """All calls were made, none failed for want of a port, and their names have no gap."""
     assert engine.finish["outcome"] == "completed", engine.finish
     assert names(engine) == list(range(1, calls + 1))
     assert {c["end"] for c in engine.calls()} == {"local"}, engine.calls()
 
 
 def test_ports_of_calls_that_linger_are_waited_for(build):
-    """As many pairs as calls at a time: a call that is over still holds its own."""
+    """As many port pairs as concurrent calls: a call that has ended still holds its
+    pair."""
     with callee() as peer, caller(build, peer, 3, max_total_calls=12, max_concurrent_calls=3,
                                   calls_per_second=50, call_duration=0.2) as engine:
         engine.run()
     whole(engine, 12)
     assert evidence(engine)["starts_missed"] > 0
-    # a machine that stalls is told, and nothing else is
+    # a machine that stalls is reported, and nothing else is
     assert {f["name"] for f in flaws(engine)} <= {"starts_missed"}
 
 
 def test_ports_of_calls_whose_bye_is_not_answered_are_waited_for(build):
-    """More calls at a time would be allowed than there are pairs: the peer holds them."""
+    """More concurrent calls are allowed than there are port pairs: the peer delays
+    their release."""
     with callee(bye_s=2) as peer, caller(build, peer, 3, max_total_calls=5,
                                          max_concurrent_calls=6, calls_per_second=4,
                                          call_duration=0.2) as engine:
@@ -108,8 +111,9 @@ def test_an_engine_that_stalls_is_saturated(build):
 
 
 def test_an_engine_that_stalls_while_all_its_calls_are_up_is_saturated(build):
-    """No start is due then, as max_concurrent_calls holds them up; when it goes on, the calls
-    are over and hold their ports: the peer answers each BYE late."""
+    """No start is due during the stall, as max_concurrent_calls holds the calls back.
+    When the engine continues, the calls have ended but hold their ports: the peer
+    answers each BYE late."""
     with callee(bye_s=0.5) as peer, caller(build, peer, 3, max_total_calls=9,
                                            max_concurrent_calls=3, calls_per_second=50,
                                            call_duration=1) as engine:
@@ -140,7 +144,7 @@ def test_a_range_that_is_too_small_is_said(build):
 
 
 def test_a_range_that_others_hold_is_said(build):
-    """No call of ours is up, and none linger."""
+    """No call of ours is established, and none lingers."""
     with callee() as peer, caller(build, peer, 1, max_total_calls=1) as engine:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
             other.bind(("127.0.0.1", engine.range_first))
@@ -152,7 +156,7 @@ def test_a_range_that_others_hold_is_said(build):
 
 
 def test_a_call_that_comes_without_a_port_is_refused(build):
-    """By 503, and it failed; the others go on."""
+    """With 503, and it counts as failed; the other calls continue."""
     ports = PortBlock()
     with Engine(build, "callee", [[{"type": "answer", "credentials": [{"username": "1002"}]}], []],
                 ports, sip_port=ports.phone, copies=True, rtp_last=ports.rtp[0] + 1) as engine:

@@ -1,5 +1,7 @@
-"""A call that is re-negotiated every 10 s, each other time to be put on hold, keeps
-exact counters. A minute here; OFFHOOK_STEADY_CALL_S=600 for ten."""
+"""A call that is renegotiated every 10 s, every other time for hold, keeps exact
+counters.
+
+A minute here; OFFHOOK_STEADY_CALL_S=600 for ten."""
 import os
 
 from capture import Capture
@@ -64,7 +66,7 @@ def test_counters_stay_exact(build, ports, tmp_path):
         assert out["packets"] == captured[int(out["ssrc"], 16)] == got["received"]
         assert got["lost"] == got["duplicates"] == got["reordered"] == got["stray"] == 0
         assert got["ssrc"] == out["ssrc"]
-    # The holder goes on (sendonly); the held side is silent for the time.
+    # The holding side continues to send (sendonly); the held side is silent meanwhile.
     (call,) = caller.calls()
     whole = call["duration_ms"] / 20
     assert abs(stream(caller, "out")["packets"] - whole) <= 2

@@ -1,5 +1,7 @@
-"""The end of a stream, and several sources of one: `offhook call` to a peer of our own that
-sends RTP from two SSRCs, loses and doubles packets, and reports after the BYE."""
+"""The end of a stream, and several sources in one stream.
+
+`offhook call` calls a peer of the test, which sends RTP from two SSRCs, loses and
+duplicates packets, and sends reports after the BYE."""
 import json
 import select
 import socket
@@ -40,7 +42,7 @@ def packets_of(compound):
 
 
 class MediaPeer(Peer):
-    """Takes one call; what it received is in rtp_seqs, what RTCP came in rtcp."""
+    """Answers one call. Received RTP is in rtp_seqs, received RTCP in rtcp."""
 
     def __init__(self):
         super().__init__(self._call)
@@ -50,7 +52,7 @@ class MediaPeer(Peer):
         self.ours, self.rtp_seqs, self.rtcp = None, [], []
 
     def _media(self, until):
-        """Take what comes for a while."""
+        """Receive until this time."""
         while (left := until - time.monotonic()) > 0:
             for ready in select.select([self._rtp, self._rtcp], [], [], left)[0]:
                 data = ready.recv(2048)
@@ -71,7 +73,7 @@ class MediaPeer(Peer):
                 self._rtp.sendto(rtp(SECOND, 500 + i), to_rtp)
             elif i % 10 != 5:
                 self._rtp.sendto(rtp(FIRST, i), to_rtp)
-            if i == 60:  # who has sent RTCP is waited for up to 200 ms after the end
+            if i == 60:  # once RTCP was received, a last report is awaited for up to 200 ms after the end
                 self._rtcp.sendto(receiver_report(self.ours, 0, max(self.rtp_seqs)), to_rtcp)
         bye = None
         while not bye:
@@ -80,7 +82,7 @@ class MediaPeer(Peer):
             bye = bye if bye and bye.method == "BYE" else None
         self.reply(bye, 200)
         self._media(time.monotonic() + 0.002)
-        # the last word: everything came, some packets twice
+        # the last report: everything arrived, some packets twice
         self._rtcp.sendto(receiver_report(self.ours, -DUPLICATES, max(self.rtp_seqs)), to_rtcp)
         self._media(time.monotonic() + 2)
 
@@ -90,7 +92,7 @@ class MediaPeer(Peer):
 
 
 def place(build, *options):
-    """A call of 3 s. @return the peer, and what was printed"""
+    """A call of 3 s. @return the peer, and the printed output"""
     with MediaPeer() as peer:
         done = subprocess.run([build / "offhook", "call", f"sip:x@127.0.0.1:{peer.port}",
                                "--duration", "3", *options], text=True,
@@ -118,7 +120,8 @@ def test_our_bye_comes_with_a_report_block(call):
     blocks = body[24:] if kind == 200 else body[4:]
     found = [struct.unpack_from(">III", blocks, 24 * i) for i in range(count)]
     told = [(ssrc, ext_seq) for ssrc, _, ext_seq in found]
-    # of the first source, too, where the report before left before its end (random interval)
+    # also about the first source, if the previous report was sent before its end
+    # (random interval)
     assert told in ([(SECOND, 619)], [(SECOND, 619), (FIRST, 79)]), told
     assert streams["out"]["packets"] == len(peer.rtp_seqs)
 
@@ -161,8 +164,8 @@ def test_table_says_all_of_it(build):
 
 
 def test_reports_are_about_every_source_heard(build, ports, tmp_path):
-    """Two sources send to one port side by side: each report has a block for both (RFC 3550
-    6.4). tshark reads what the engine sent."""
+    """Two sources send to one port at a time: each report has a block for both (RFC
+    3550 6.4). tshark reads what the engine sent."""
     local, peer = ports.rtp[0], ports.rtp[1] - ports.rtp[1] % 2 - 2
     stream = {"type": "stream", "dial_destination": f"127.0.0.1:{peer}", "local_port": local,
               "call_duration": "2"}
@@ -183,6 +186,6 @@ def test_reports_are_about_every_source_heard(build, ports, tmp_path):
         "rtcp.ssrc.identifier", "-e", "_ws.malformed").splitlines()]
     print(rows)
     assert rows and not any(broken for *_, broken in rows)
-    for count, named, _ in rows:  # those of the blocks first, then our own of SDES and BYE
+    for count, named, _ in rows:  # first the SSRCs of the blocks, then our own of SDES and BYE
         about = [int(ssrc, 16) for ssrc in named.split(",")][:int(count)]
         assert sorted(about) == [FIRST, SECOND]

@@ -1,4 +1,5 @@
-"""offhook tap: what passes an interface, measured as the engine measures its own calls."""
+"""offhook tap: the traffic of an interface, measured as the engine measures its own
+calls."""
 import fcntl
 import json
 import os
@@ -22,7 +23,8 @@ BUILD = Path(os.environ.get("OFFHOOK_BUILD", Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root for packet sockets")
 
-# sends numbered RTP of PCMU from argv 1:2 to argv 3:4, argv 5 packets, leaving out argv 6...
+# sends numbered PCMU RTP from argv 1:2 to argv 3:4, argv 5 packets, without the numbers
+# argv 6...
 SENDER = """
 import socket, struct, sys, time
 source, dest, count, gone = sys.argv[1:3], sys.argv[3:5], int(sys.argv[5]), sys.argv[6:]
@@ -56,7 +58,7 @@ class Tap:
 
 @contextmanager
 def tap_json(interface, *words, prefix=()):
-    """Yields a list that has the objects when the block ends."""
+    """Yields a list that contains the JSON objects once the block ends."""
     tap, objects = Tap(interface, "--json", *words, prefix=prefix), []
     try:
         yield objects
@@ -97,7 +99,7 @@ def test_tap_and_engine_agree_on_an_impaired_call(tmp_path, ports):
         assert sum(i["lost"] for i in parts) == tapped["lost"]
     damaged = stream(report, "callee", "in")
     assert damaged["lost"] > 0 and damaged["reordered"] > 0
-    # the reporters' round trips, over the relay and back
+    # the reporters' round trip times, through the relay and back
     assert {r["ssrc"] for r in of(seen, "reporter")} >= {damaged["ssrc"]}
 
 
@@ -142,7 +144,7 @@ def losses(seen):
     return {s["key"]["src"]: (s["packets"], s["lost"]) for s in of(seen, "stream")}
 
 
-# sends frames, hexadecimal lines of its standard input, to the interface argv 1
+# sends frames, hexadecimal lines of its standard input, on the interface argv 1
 FRAMES = """
 import socket, sys
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
@@ -153,7 +155,7 @@ for line in sys.stdin:
 
 
 def test_tags_and_ipv6():
-    """Without tag, with one and with two, which the kernel may strip or not."""
+    """Without a VLAN tag, with one and with two, which the kernel may strip."""
     ethernet = b"\xff" * 6 + b"\x02\0\0\0\0\x09"
     tags = {2: b"", 3: bytes.fromhex("81000005"), 4: bytes.fromhex("88a8000681000005"),
             5: bytes.fromhex("81000005")}
@@ -186,7 +188,7 @@ def rtp_of_ipv4(port, number):
     "udp[10:2] & 3 = 1",
 ])
 def test_the_same_packets_as_dumpcap(expression, tmp_path):
-    """libpcap's own program and ours, on one interface."""
+    """libpcap's own program and ours, on the same interface."""
     frames = [b"\xff" * 6 + b"\x02\0\0\0\0\x09" + packet for n in range(40) for packet in
               [b"\x08\0" + rtp_of_ipv4(port, n) for port in (7000, 7004, 7006)]
               + [b"\x86\xdd" + rtp_of_ipv6(last, n) for last in (2, 3)]]
@@ -224,13 +226,14 @@ def test_plain_ip_of_a_tunnel():
 
 
 def test_what_the_kernel_dropped_is_told(ports):
-    """A stopped tap does not read its ring: what did not fit is told, with the figures."""
+    """A stopped tap does not read its ring: dropped packets are reported, with the
+    figures."""
     first, last = ports.rtp
     tap = Tap("lo", "--json", "--filter", f"dst port {last}")
     tap._process.send_signal(signal.SIGSTOP)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         s.bind(("127.0.0.1", first))
-        for n in range(3000):  # 32 MiB of ring hold no 90 MB
+        for n in range(3000):  # a ring of 32 MiB does not hold 90 MB
             s.sendto(struct.pack("!BBHII", 128, 0, n, 160 * n, 7) + bytes(30000),
                      ("127.0.0.1", last))
     tap._process.send_signal(signal.SIGCONT)

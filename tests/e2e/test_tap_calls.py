@@ -1,5 +1,7 @@
-"""The tap and the engine measure the same call: plain and encrypted, IPv4 and IPv6, with and
-without loss. Both are our own programs' sides of one cable; what is lost never reaches it."""
+"""The tap and the engine measure the same call: plain and encrypted, IPv4 and IPv6,
+with and without loss.
+
+Each of our programs is at one side of the cable; lost packets never reach it."""
 import os
 import subprocess
 
@@ -23,13 +25,13 @@ def both():
         yield names
 
 
-# The first byte of the UDP payload: version 2, as RTP and SRTP have it and DTLS has not. A
-# handshake that loses packets takes seconds of the call.
+# The first byte of the UDP payload: version 2 in RTP and SRTP, but not in DTLS. A
+# handshake that loses packets would take seconds of the call.
 IS_RTP = {4: "0>>22&0x3C@8>>30=2", 6: "48>>30=2"}
 
 
 def drop(namespace, family, way):
-    """Each eleventh RTP packet, from the third on, goes nowhere."""
+    """Drop every eleventh RTP packet, from the third on."""
     tables = "iptables" if family == 4 else "ip6tables"
     done = subprocess.run(
         ["ip", "netns", "exec", namespace, tables, way, "OUTPUT", "-p", "udp", "--dport",
@@ -76,6 +78,7 @@ def test_tap_and_engine_agree(build, both, family, lossy, encryption):
             assert abs(tapped["jitter_ms"][member] - told["jitter_ms"][member]) < 0.1, member
         assert tapped["announced"] and tapped["codec"] == "PCMA"
     assert (told["lost"] > 5) == lossy and ("srtp_suite" in told) == (encryption != "none")
-    # the one that the kernel dropped was refused to its sender; the last one may be among them
+    # the sender gets an error for a packet that the kernel dropped; the last packet may
+    # be one of them
     assert sent["packets"] == told["packets"]
     assert answered["evidence"]["send_errors"] - told["lost"] in (0, 1)

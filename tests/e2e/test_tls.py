@@ -1,4 +1,4 @@
-"""The controller over TLS, and behind a proxy that speaks it."""
+"""The controller over TLS, and behind a TLS proxy."""
 import json
 import os
 import re
@@ -27,7 +27,7 @@ class Tls(Controller):
 
     def __init__(self, files, ca, **conf):
         super().__init__(tls_certificate_file=files[0], tls_key_file=files[1], **conf)
-        self.session.trust_env = False  # a variable would win over verify
+        self.session.trust_env = False  # an environment variable would override verify
         self.session.verify = ca and str(ca)
 
 
@@ -49,7 +49,7 @@ def test_https_is_served_and_verified(server, authority, tmp_path):
         requests.get(server.url + "/healthz", verify=str(other.file), timeout=20)
     with pytest.raises(requests.exceptions.ConnectionError):
         requests.get(server.url.replace("https", "http") + "/healthz", timeout=20)
-    content = os.urandom(300000)  # many TLS records, up and down
+    content = os.urandom(300000)  # many TLS records in both directions
     made = server.request("POST", "/appimages", data={"name": "big"},
                           files={"file": ("a", content)})
     assert made.status_code == 201, made.text
@@ -134,7 +134,7 @@ def test_agent_refuses_certificate(authority, tmp_path, ports, case):
 
 
 def start_fails(tmp_path, **conf):
-    """What a controller says that does not start."""
+    """The error of a controller that does not start."""
     file = tmp_path / "c.conf"
     file.write_text("".join(f'{k} = "{v}"\n' for k, v in
                             {"state_dir": tmp_path / "state", **conf}.items()) + "port = 0\n")
@@ -160,7 +160,7 @@ def test_wrong_files_are_named(authority, tmp_path):
 
 
 def test_new_certificate_after_restart(authority, tmp_path):
-    """What docs/reference/controller.md says about renewing."""
+    """The procedure of docs/reference/controller.md for renewing a certificate."""
     cert, key = authority.issue("old")
     with Tls((cert, key), authority.file) as c:
         first = ssl.get_server_certificate(("127.0.0.1", port_of(c)))
@@ -174,7 +174,8 @@ def test_new_certificate_after_restart(authority, tmp_path):
 
 
 def forwarded(server, **headers):
-    """(base URL in answers, address in the log) of a request with these headers."""
+    """(base URL in responses, client address in the log) of a request with these
+    headers."""
     size = len(server.log())
     name = str(size)
     pool = server.api("POST", "/agent-pools", {"name": name})["agent_pool"]
@@ -209,7 +210,7 @@ def test_forwarded_proto(trusted, proto, scheme):
                            headers={"Host": "offhook.example", "X-Forwarded-Proto": proto})
         url = answer.json()["data"]["status_url"]
         assert url.startswith(f"{scheme}://offhook.example/"), json.dumps(answer.json())
-        # RFC 6797 section 7.2: never without TLS
+        # RFC 6797 section 7.2: no HSTS header without TLS
         assert ("Strict-Transport-Security" in answer.headers) == (scheme == "https")
 
 
@@ -220,8 +221,9 @@ def test_strict_transport_security(authority, seconds):
                        c.request("GET", "/nothing"), c.session.get(f"{c.url}/login", timeout=60),
                        c.session.get(f"{c.url}/healthz", timeout=60)):
             assert answer.headers["Strict-Transport-Security"] == f"max-age={seconds}"
-        # what is refused before it reaches an address has it as well, unless libmicrohttpd refuses
-        # it itself: 1.0 does so with a length beside chunks
+        # responses to requests that are refused before routing have it as well, unless
+        # libmicrohttpd itself refuses: 1.0 does so for a Content-Length together with
+        # chunks
         context = ssl.create_default_context(cafile=authority.file)
         with socket.create_connection(("127.0.0.1", port_of(c)), 20) as s, \
                 context.wrap_socket(s, server_hostname="127.0.0.1") as t:
@@ -254,7 +256,7 @@ def test_only_known_hosts_get_into_links(listen, host, known, linked):
 
 @pytest.fixture(scope="module")
 def linked():
-    """linked(address): (a controller that listens there, path that starts a run)"""
+    """linked(address): (a controller that listens there, path of a started run)"""
     from test_api_server import make_test
     servers = {}
 

@@ -1,5 +1,5 @@
-"""coturn as STUN and TURN server at 10.99.0.2 of a namespace (netns.py), and what a capture
-beside it shows of it."""
+"""coturn as STUN and TURN server at 10.99.0.2 of a namespace (netns.py), and the
+analysis of a capture beside it."""
 import re
 import shutil
 import subprocess
@@ -29,7 +29,7 @@ class Coturn:
             self._process = subprocess.Popen(
                 ["ip", "netns", "exec", self._namespace, *self._command], stdout=log,
                 stderr=subprocess.STDOUT)
-        # it takes TCP on the same port
+        # it listens on TCP at the same port
         probe = ("import socket; socket.create_connection(('%s', %d), 1)" % (self._host, PORT))
         deadline = time.monotonic() + 20
         while subprocess.run(["ip", "netns", "exec", self._namespace, "/usr/bin/python3", "-c",
@@ -52,7 +52,7 @@ class Coturn:
             self._process.wait()
 
 
-# RFC 8489 section 5: type, length, cookie, transaction
+# RFC 8489 section 5: type, length, magic cookie, transaction ID
 STUN = re.compile(rb"(..)(..)\x21\x12\xa4\x42(.{12})", re.S)
 CHANNEL_BIND, CHANNEL_BOUND = b"\x00\x09", b"\x01\x09"
 # XOR-PEER-ADDRESS up to its port (RFC 8656 section 18.3)
@@ -66,9 +66,11 @@ def at_server(folder, namespace):
 
 
 def bound_at(capture, transport):
-    """When the server had bound our channel for RTP, that is before it answered. RTP's is the lower one of
-    the peer's two ports. The two channels are requested on two sockets."""
-    asked = {}   # transaction: the peer's port
+    """When the server had bound our channel for RTP, which is before it answered.
+
+    RTP's is the lower of the peer's two ports. The two channels are requested on two
+    sockets."""
+    asked = {}   # transaction ID: the peer's port
     for _, _, _, data in capture.datagrams(f"{transport}.dstport == {PORT}", transport):
         for found in STUN.finditer(data):
             if found[1] == CHANNEL_BIND:
@@ -81,8 +83,8 @@ def bound_at(capture, transport):
 
 
 def relayed(capture, transport, ssrc):
-    """Sequence numbers of the PCMA of a peer that the server sent to us."""
-    streams = {}   # segments of TCP may end within a message
+    """Sequence numbers of a peer's PCMA packets that the server sent to us."""
+    streams = {}   # a TCP segment may end within a message
     for _, _, port, data in capture.datagrams(
             f"{transport}.srcport == {PORT} && !tcp.analysis.retransmission", transport):
         streams.setdefault(port, bytearray()).extend(data)

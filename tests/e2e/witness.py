@@ -1,5 +1,5 @@
-"""A relay in front of a controller that compares the exchanges of other clients than tests (agents,
-commands, browsers) with docs/reference/openapi.yaml."""
+"""A relay in front of a controller that compares the exchanges of other clients
+(agents, commands, browsers) with docs/reference/openapi.yaml."""
 import socket
 import threading
 
@@ -11,10 +11,10 @@ PIECE_BYTES = 1 << 18
 class Witness:
     """with Witness(controller.url) as w: clients talk to w.url
 
-    w.seen: (method, path, status) of each exchange; w.wrong: what the document does not
-    say; w.given_up: "METHOD target" of requests whose answer the client did not wait for.
-    All bytes pass as they are, each answer when it was looked at. A client whose controller
-    is gone is cut off too.
+    w.seen: (method, path, status) of each exchange; w.wrong: differences from the
+    document; w.given_up: "METHOD target" of requests whose response the client did not
+    wait for. All bytes pass unchanged, each response after it was checked. If the
+    controller closes the connection, the client's is closed too.
     """
 
     def __init__(self, url):
@@ -57,7 +57,7 @@ class Witness:
                 go.sendall(data)
             go.shutdown(socket.SHUT_WR)
         except OSError:
-            for s in (come, go):    # a reset is passed on as an end
+            for s in (come, go):    # a reset is passed on as an end of stream
                 try:
                     s.shutdown(socket.SHUT_RDWR)
                 except OSError:

@@ -1,14 +1,14 @@
-"""A fake agent that reports the results that a test tells it."""
+"""A fake agent that reports the results that a test gives it."""
 import threading
 
 from fake_agent import FakeAgent, evidence, registered
 
 
 class Worker:
-    """Takes every job of its pool; verdict(spec) says how each ends.
+    """Takes every job of its pool; verdict(spec) returns how each ends.
 
-    verdict gives "passed", "failed", "error", or "hold": the job goes on until
-    the controller cancels it. What was done is in self.specs.
+    verdict returns "passed", "failed", "error", or "hold": the job continues until the
+    controller cancels it. The specs of the jobs are in self.specs.
     """
 
     def __init__(self, controller, token, verdict, name="worker"):
