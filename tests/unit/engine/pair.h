@@ -37,6 +37,7 @@ struct pair {
 uint16_t free_port(void);
 /** Read what arrives within 20 ms. */
 void pump(struct process *p);
+/** Start an engine process. */
 void process_start(struct process *p);
 /**
  * Wait for the end of the process.
@@ -44,9 +45,13 @@ void process_start(struct process *p);
  */
 int process_end(struct process *p);
 void send_text(struct process *p, const char *text);
+/** Tell the engine to start a step. */
 void send_go(struct process *p, int step);
+/** Read until the engine is ready for a step. */
 void until_ready(struct process *p, int step);
+/** Read until the job ends with this outcome. */
 void until_finish(struct process *p, const char *outcome);
+/** Return the reason of the job's end. */
 const char *reason(const struct process *p);
 /** Return the n-th event of a kind (and state), NULL: there is none. */
 json_t *event(const struct process *p, const char *kind, const char *state_name,

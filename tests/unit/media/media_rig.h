@@ -54,7 +54,9 @@ struct rig {
 	struct rig_log logs[RIG_SESSIONS];
 };
 
+/** Start an engine with the built-in SRTP. Release it with rig_close(). */
 void rig_open(struct rig *r, uint32_t sessions_max, uint32_t rtcp_interval_ms);
+/** As rig_open(), with this SRTP implementation. */
 void rig_open_srtp(struct rig *r, uint32_t sessions_max,
 		   uint32_t rtcp_interval_ms, enum media_srtp_library library);
 void rig_close(struct rig *r);
@@ -69,6 +71,7 @@ struct media_addr rig_addr(const char *host, uint16_t port);
 
 /** Create a session on 127.0.0.1 that reports to its log. */
 struct rig_log *rig_session(struct rig *r, size_t index);
+/** As rig_session(), with this encryption. */
 struct rig_log *rig_session_encrypted(struct rig *r, size_t index,
 				      enum media_encryption encryption);
 
@@ -85,6 +88,7 @@ struct media_negotiated rig_settle(const struct media_addr *rtp,
 
 /** Poll until the monotonic time mono_ns. */
 void rig_run_until(struct rig *r, int64_t mono_ns);
+/** Poll for this many ms. */
 void rig_run_ms(struct rig *r, int ms);
 
 /** Stop the sessions, poll until all have reported it, then free them. */

@@ -33,6 +33,7 @@ struct bench {
 void bench_open(struct bench *b, int64_t capacity);
 void bench_close(struct bench *b);
 
+/** Execute a statement. */
 void bench_sql(struct bench *b, const char *sql);
 
 /** Add a run that waits for agents: roles callee and caller. */
