@@ -56,18 +56,22 @@ const char *reason(const struct process *p);
 /** Return the n-th event of a kind (and state), NULL: there is none. */
 json_t *event(const struct process *p, const char *kind, const char *state_name,
 	      int n);
+/** Return whether a state event of this name was reported. */
 bool has_state(const struct process *p, const char *name);
+/** Return the stream of a call in a direction ("in", "out"). */
 json_t *stream(json_t *call, const char *dir);
 json_int_t number(json_t *object, const char *name);
 /** Return the sum of n over the points of a measure. */
 json_int_t samples(const struct process *p, const char *dir,
 		   const char *measure);
+/** Send the engine a job of one role, with its own RTP ports. */
 void send_job(struct process *p, const char *role, uint16_t sip_port,
 	      const char *steps);
 /** Start both engines: the callee listens, the caller has its job. */
 void pair_start(struct pair *pair, const char *answer, const char *call);
 /** Wait until both have ended: completed, and no leak. */
 void pair_end(struct pair *pair);
+/** Wait until both processes have exited with 0. */
 void pair_release(struct pair *pair);
 
 #endif

@@ -63,10 +63,13 @@ struct world_options {
 	uint16_t target_port; /* 0: the peer's */
 };
 
+/** Create the user agent, its account and the peer. */
 void world_open(struct world *world, const struct world_options *options);
 /** Run the loop and the script until a handler stops the loop. */
 void world_run(struct world *world);
+/** Free everything, and check that libre has no object left. */
 void world_close(struct world *world);
+/** Call 1002 with world->options. */
 void world_dial(struct world *world);
 
 #endif
