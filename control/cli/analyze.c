@@ -47,7 +47,7 @@ static void usage(FILE *out)
 	      out);
 }
 
-/* fixed:60,adaptive in either order, or one of them */
+/* Parse "fixed:60", "adaptive", or both in either order with a comma. */
 static int read_buffers(struct measure_options *options, const char *text)
 {
 	struct capture_options *o = &options->capture;
@@ -174,7 +174,7 @@ static void add_notes(struct analyze_report *r)
 			     f->dropped);
 }
 
-/* @return 0; -errno: nothing could be read at all, the reason was printed */
+/* @return 0; -errno nothing could be read, the reason was printed */
 static int read_capture(struct analyze_report *r, struct reader *reader,
 			struct source *source)
 {

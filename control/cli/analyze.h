@@ -11,30 +11,31 @@
 
 #define ANALYZE_NOTES_MAX 12
 
-/** What was read, and how; for the two printers. */
+/** What was read, and with which options: input of the table and JSON printers.
+ */
 struct analyze_report {
 	const char *path;
 	struct capture_options options;
 	struct capture *capture;
 	const struct reader *reader;
-	bool intervals;     /* the table shows them, too */
-	const char *damage; /* why reading ended early; NULL: it did not */
-	size_t note_count;  /* what a reader of the figures must know */
+	bool intervals;     /* the table has the intervals too */
+	const char *damage; /* why reading ended early; NULL: read to the end */
+	size_t note_count;  /* remarks printed with the figures */
 	char *note[ANALYZE_NOTES_MAX];
 };
 
-/** argv[0] is "analyze". @return exit status: 0 streams were found, 1 none
- * or the input is damaged, 2 usage */
+/** Run `offhook analyze`; argv[0] is "analyze". @return exit status: 0 streams
+ * were found; 1 no stream, or the input is damaged; 2 wrong usage */
 int analyze_main(int argc, char **argv);
 
-/** Add to the notes; one too many is left out. */
+/** Add a note. Above ANALYZE_NOTES_MAX it is left out. */
 void analyze_note(struct analyze_report *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/** The notes on what was seen, whatever it was read from. */
+/** Add the notes that apply to files and live capture alike. */
 void analyze_note_capture(struct analyze_report *r);
 void analyze_notes_release(struct analyze_report *r);
 
-/** @return 0; -ENOMEM, -EIO */
+/** Print the report as JSON. @return 0; -ENOMEM; -EIO */
 int analyze_print_json(const struct analyze_report *r, FILE *out);
 int analyze_print_table(const struct analyze_report *r, FILE *out);
 

@@ -9,22 +9,22 @@
 
 #define FORMAT (JSON_COMPACT | JSON_DECIMAL)
 
-/* Written piece by piece: a whole document would need memory for every
- * second of every stream. */
+/* The document is written piece by piece: a tree of all of it would need memory
+ * for every interval of every stream. */
 struct printer {
 	FILE *out;
 	const struct analyze_report *report;
 	const struct capture_stream *stream;
-	bool first; /* of a list */
+	bool first; /* no item of the current list is written yet */
 };
 
-/* Called for every comma: no lock each time. */
+/* jansson calls this for every token: the stdio lock is not taken each time. */
 static int put(const char *text, size_t bytes, void *out)
 {
 	return fwrite_unlocked(text, 1, bytes, out) == bytes ? 0 : -1;
 }
 
-/* A member or element; takes the reference. */
+/* Print one member or element; takes over the reference. */
 static int print(FILE *out, const char *before, json_t *value)
 {
 	int err = value ? 0 : -ENOMEM;
@@ -47,7 +47,7 @@ static json_t *json_input(const struct analyze_report *r)
 	const char *name = strrchr(r->path, '/');
 	json_t *text = json_string(name ? name + 1 : r->path);
 
-	if (!text) /* no UTF-8 */
+	if (!text) /* not UTF-8 */
 		text = json_null();
 	return json_pack("{s:o, s:s, s:f, s:s}", "pcap", text, "format",
 			 r->reader->format ? r->reader->format : "none",

@@ -126,7 +126,8 @@ static json_t *json_pattern(const struct loss_pattern *p)
 		      r->runs ? (double)r->lost / (double)r->runs : 0.0,
 		      "burst_r", loss_runs_burst_r(r, p->packets), "gilbert",
 		      gilbert, "run_histogram", json_runs(p->histogram));
-	/* no memory for their lengths: said, as the counts do not add up */
+	/* runs that the histogram had no memory for: without this member its
+	 * counts would not add up to `runs` */
 	if (p->histogram->left_out > 0)
 		json_object_set_new(
 			o, "run_histogram_left_out",
@@ -134,7 +135,8 @@ static json_t *json_pattern(const struct loss_pattern *p)
 	return o;
 }
 
-/* A score by declared values, beside the standard's. */
+/* A score computed from values that the user declared (--codec). It stands
+ * beside the score from the standard's values. */
 static json_t *json_declared(const struct score *s)
 {
 	return json_pack(
@@ -144,7 +146,7 @@ static json_t *json_declared(const struct score *s)
 		"source", s->codec->source, "R", s->r, "MOS", s->mos);
 }
 
-/* Encoding name of most audio packets. */
+/* Encoding name of the payload type with most audio packets. */
 static json_t *json_codec_name(const struct rtp_stream *r)
 {
 	const struct codec_count_entry *codec = rtp_stream_codec(r);
@@ -152,8 +154,8 @@ static json_t *json_codec_name(const struct rtp_stream *r)
 	return codec ? json_string(codec->name) : json_null();
 }
 
-/* @param s     by G.113 alone
- * @param used  by the values of the payload type */
+/* @param s     score from the values of G.113 only
+ * @param used  score from the payload type's values, declared ones included */
 static json_t *json_score(const struct rtp_stream *r, const struct score *s,
 			  const struct score *used, double ta_ms)
 {
@@ -184,7 +186,7 @@ static json_t *json_score(const struct rtp_stream *r, const struct score *s,
 			json_string(s->reason ? s->reason : "not computable"));
 	if (used->valid && used->codec->provenance == EMODEL_DECLARED)
 		json_object_set_new(o, "declared", json_declared(used));
-	/* the part of Ta that a capture cannot tell */
+	/* the part of Ta that cannot be measured from a capture */
 	if (ta_ms > 0.0)
 		json_object_set_new(o, "network_delay_ms", json_null());
 	return o;

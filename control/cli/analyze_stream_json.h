@@ -8,15 +8,19 @@
 
 #include "capture/capture.h"
 
-/** n and, if n > 0, the rest. @return new reference; NULL: no memory */
+/** Encode a distribution: n and, if n > 0, the other figures.
+ * @return new reference; NULL: out of memory */
 json_t *json_distribution(const struct distribution *d);
 
-/** Addresses, ports and SSRC. @return new reference; NULL: no memory */
+/** Encode addresses, ports and SSRC. @return new reference; NULL: out of memory
+ */
 json_t *json_key(const struct flow_key *k);
 
-/** Everything but `intervals`.
- *  @param scratch  SKEW_SCRATCH(SKEW_WINDOWS_CAPTURE) doubles
- *  @return new reference; NULL: no memory */
+/**
+ * Encode all figures of a stream except `intervals`.
+ * @param scratch  SKEW_SCRATCH(SKEW_WINDOWS_CAPTURE) doubles
+ * @return new reference; NULL: out of memory
+ */
 json_t *json_stream(struct capture_stream *s, double *scratch);
 
 json_t *json_interval(const struct capture_interval *i, int64_t interval_ns);

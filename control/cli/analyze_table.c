@@ -9,7 +9,7 @@
 #define COLUMNS      13
 #define CELL_BYTES   96
 #define COLUMN_NOTES 12
-#define FIRST_NUMBER 4 /* columns from here to the notes are numbers */
+#define FIRST_NUMBER 4 /* numbers begin here, the notes follow */
 
 struct row {
 	struct capture_stream *stream;
@@ -127,8 +127,8 @@ static int compare_ends(const struct address *a, uint16_t a_port,
 	return order ? order : (a_port > b_port) - (a_port < b_port);
 }
 
-/* Both directions of a call side by side: by the lower end, the higher end,
- * the direction, the time of the first packet. */
+/* Order that puts both directions of a call next to each other: by the lower
+ * address and port, the higher one, the direction, the first packet's time. */
 static int compare(const void *left, const void *right)
 {
 	const struct capture_stream *a = ((const struct row *)left)->stream;

@@ -18,7 +18,8 @@
 #define PROGRAM     "offhook-agent"
 #define WAIT_NS_MAX (5 * NS_PER_S)
 
-/* After fork(): only what is safe there, and no way back. */
+/* Become the engine. Called in the child of fork(): async-signal-safe functions
+ * only. Returns only if exec failed. */
 static void run(const char *path, const char *argument, int fd, bool quiet)
 {
 	char *const argv[] = {(char *)(uintptr_t)PROGRAM,

@@ -8,13 +8,14 @@
 #include <sys/types.h>
 
 /**
- * Start it: the program beside ours, else the one in PATH.
- * @param quiet  its log goes nowhere
- * @return 0; -errno. *ret_fd is our end of the socket.
+ * Start the engine: the program in our own folder, else the one in PATH.
+ * @param ret_fd  our end of the socket; the caller closes it
+ * @param quiet   the engine's log is discarded
+ * @return 0; -errno
  */
 int child_start(pid_t *ret_pid, int *ret_fd, bool quiet);
 
-/** Wait for its end, kill it if it takes longer than some seconds.
+/** Wait until the engine exits. It is killed after 5 s.
  * @return its exit code; -1 it was killed or crashed */
 int child_wait(pid_t pid);
 

@@ -49,7 +49,7 @@ struct emodel_arguments {
 	bool json;
 	bool list;
 	bool help;
-	bool single; /* an option of one score was given */
+	bool single; /* an option that describes a single score was given */
 	const char *codec;
 	double loss;
 	double burst_ratio;
@@ -214,7 +214,7 @@ static int run_batch(void)
 	return code;
 }
 
-/* @return false: wrong usage, said so */
+/* @return false: wrong usage, the complaint was printed */
 static bool make_case(const struct emodel_arguments *a, struct emodel_case *c)
 {
 	const struct emodel_codec *codec =

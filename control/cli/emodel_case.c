@@ -50,7 +50,7 @@ const char *emodel_model_name(enum emodel_scale scale)
 	return "G.107.2-reduced";
 }
 
-/* The figures of one score; the terms that its scale has. */
+/* Encode one score with those terms of R that its scale has. */
 static json_t *json_result(const struct emodel_case *c,
 			   const struct emodel_result *r)
 {
@@ -90,7 +90,7 @@ json_t *emodel_case_rate(const struct emodel_case *c)
 		 : emodel_case_error("the parameters are outside of the model");
 }
 
-/* A number within min..max, if the member is there.
+/* Read an optional member: a number in min..max.
  * @return false: it is something else, reason written */
 static bool take_number(const json_t *from, const char *name, double min,
 			double max, double *ret,
@@ -111,7 +111,7 @@ static bool take_number(const json_t *from, const char *name, double min,
 	return true;
 }
 
-/* @param strict  only parameters may be in it */
+/* @param strict  refuse members that are no parameter of the E-model */
 static bool take_params(json_t *from, bool strict, struct emodel_params *p,
 			char reason[EMODEL_REASON_BYTES])
 {
@@ -219,7 +219,8 @@ bool emodel_case_read(json_t *from, struct emodel_case *c,
 	c->codec = codec;
 	if (!take_params(from, false, &c->params, reason))
 		return false;
-	/* Ta alone: an echo path of the same length */
+	/* without T and Tr the echo path is as long as the speech path: T = Ta,
+	 * Tr = 2 Ta */
 	if (json_object_get(from, "Ta") && !json_object_get(from, "T"))
 		c->params.t_ms = c->params.ta_ms;
 	if (json_object_get(from, "Ta") && !json_object_get(from, "Tr"))

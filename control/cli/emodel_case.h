@@ -1,6 +1,6 @@
 /**
- * One score of `offhook emodel`: from the values that go in, read from JSON or
- * from options, to its terms as JSON.
+ * One score of `offhook emodel`: its input values, from JSON or options, and
+ * its terms as JSON.
  */
 #ifndef OFFHOOK_CONTROL_CLI_EMODEL_CASE_H
 #define OFFHOOK_CONTROL_CLI_EMODEL_CASE_H
@@ -19,26 +19,28 @@ struct emodel_case {
 	struct emodel_params params;
 };
 
-/** By a name of the table, or of RTP. @return NULL: there is none */
+/** Find a codec by its name in the table or its RTP encoding name.
+ * @return static; NULL: unknown */
 const struct emodel_codec *emodel_case_codec(const char *name);
 
-/** By "NB", "G.107" and so on. @return false: there is none */
+/** Find a scale by name: "NB", "G.107" and so on. @return false: unknown */
 bool emodel_case_model(const char *name, enum emodel_scale *ret);
 
 /**
- * Codec first, then what the case says itself.
- * @return false: reason written
+ * Read a case: the codec's values first, then those that the case gives itself.
+ * @return false: invalid, reason written
  */
 bool emodel_case_read(json_t *from, struct emodel_case *c,
 		      char reason[EMODEL_REASON_BYTES]);
 
-/** The values that go in are those of the codec, and ITU-T's. */
+/** True if the input values are the codec's own and come from ITU-T. */
 bool emodel_case_standard(const struct emodel_case *c);
 
-/** @return {model, ..., R, MOS}, or {error}; NULL out of memory */
+/** Compute a score. @return new {model, ..., R, MOS}, or {error}; NULL: out of
+ * memory */
 json_t *emodel_case_rate(const struct emodel_case *c);
 
-/** {error: reason}. @return NULL out of memory */
+/** Make {error: reason}. @return NULL: out of memory */
 json_t *emodel_case_error(const char *reason);
 
 #endif

@@ -1,4 +1,5 @@
-/* offhook: calls from the foreground, and what a controller has. */
+/* offhook: place and answer calls in the foreground; measure captures; start
+ * offhook-records for the records of a controller. */
 #include "control/cli/analyze.h"
 #include "control/cli/emodel.h"
 #include "control/cli/options.h"
@@ -21,15 +22,15 @@ int main(int argc, char **argv)
 	int exit_code;
 	int err;
 
-	/* programs that measure and place no call have options of their own */
+	/* commands that place no call have options of their own */
 	if (argc > 1 && strcmp(argv[1], "analyze") == 0)
 		return analyze_main(argc - 1, argv + 1);
 	if (argc > 1 && strcmp(argv[1], "tap") == 0)
 		return tap_main(argc - 1, argv + 1);
 	if (argc > 1 && strcmp(argv[1], "emodel") == 0)
 		return emodel_main(argc - 1, argv + 1);
-	/* a program of its own: to load what speaks HTTP takes longer than to
-	 * analyze a small capture */
+	/* a program of its own: loading the HTTP client takes longer than
+	 * analyzing a small capture */
 	if (argc > 1 && record_kind_find(argv[1])) {
 		program_become("offhook-records", argv);
 		return 1;

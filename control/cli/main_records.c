@@ -1,5 +1,5 @@
-/* offhook-records: the commands of offhook about what a controller has; offhook
- * starts it. */
+/* offhook-records: the commands of offhook for records of a controller. It is
+ * started by offhook. */
 #include "control/cli/records.h"
 
 #include <stdio.h>

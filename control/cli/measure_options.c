@@ -71,7 +71,7 @@ static int take_codec(struct measure_options *o)
 	return 0;
 }
 
-/* @return 0; -EINVAL; the code of an option that is not among the common ones */
+/* @return 0; -EINVAL; the code of an option that is not a common one */
 static int take(struct measure_options *o, int code)
 {
 	switch (code) {

@@ -7,7 +7,7 @@ struct use {
 	const char *option;
 	bool given;
 	bool of_use;
-	const char *needs; /* with what it is */
+	const char *needs; /* the option that makes it useful: "with --user" */
 };
 
 static const char *first_without(const struct use *uses, size_t count,
@@ -27,7 +27,7 @@ static bool is(const char *text, const char *word)
 	return text && strcmp(text, word) == 0;
 }
 
-/* Without any it is PCMU and PCMA. */
+/* True if Opus is offered. Without --codec the offer is PCMU and PCMA. */
 static bool has_opus(const struct cli_options *o)
 {
 	for (size_t i = 0; i < o->codec_count; i++) {
@@ -37,7 +37,8 @@ static bool has_opus(const struct cli_options *o)
 	return false;
 }
 
-/* That is told in SDP when it is silent (docs/internals/media.md, Silence). */
+/* True if a codec is offered for which SDP can signal silence suppression
+ * (docs/internals/media.md, Silence). */
 static bool has_silence(const struct cli_options *o)
 {
 	for (size_t i = 0; i < o->codec_count; i++) {

@@ -1,5 +1,5 @@
 /**
- * Which options do something together.
+ * Detect options that have no effect beside the others.
  */
 #ifndef OFFHOOK_CONTROL_CLI_OPTION_USE_H
 #define OFFHOOK_CONTROL_CLI_OPTION_USE_H
@@ -7,9 +7,9 @@
 #include "control/cli/options.h"
 
 /**
- * Find an option that was given and would do nothing with the others.
- * @param ret_needs  what it is of use with, written where one was found
- * @return its name; NULL: all of them count
+ * Find an option that was given but has no effect.
+ * @param ret_needs  what it needs to have one; set only if one was found
+ * @return its name, static; NULL: every option has an effect
  */
 const char *option_without_effect(const struct cli_options *o,
 				  const char **ret_needs);

@@ -12,7 +12,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* As the parameter session_timer: half of it is left to refresh in. */
+/* As of the parameter session_timer: a refresh is sent after half the interval
+ * (RFC 4028 section 10), in whole seconds. */
 #define SESSION_TIMER_S_MIN 2
 #define SESSION_TIMER_S_MAX 86400
 
@@ -157,7 +158,7 @@ static int port_read(const char *text, uint16_t *ret)
 	return 0;
 }
 
-/** HOST, HOST:PORT, [IPV6], [IPV6]:PORT */
+/** Parse HOST, HOST:PORT, [IPV6] or [IPV6]:PORT. */
 static int host_read(struct cli_options *o, const char *text)
 {
 	const char *colon = strrchr(text, ':');
@@ -182,7 +183,7 @@ static int host_read(struct cli_options *o, const char *text)
 	return colon ? port_read(colon + 1, &o->port) : 0;
 }
 
-/** Target and transport from "sip:user@host:port;transport=tcp". */
+/** Read target and transport from "sip:user@host:port;transport=tcp". */
 static int uri_read(struct cli_options *o)
 {
 	char text[CLI_HOST_BYTES];
@@ -353,7 +354,7 @@ static int choice_option(struct cli_options *o, size_t choice)
 	return 0;
 }
 
-/* Options that are taken as they stand. */
+/* Options whose value is kept as the text that was given. */
 static const struct {
 	int code;
 	size_t at; /* of a const char * in struct cli_options */
@@ -459,12 +460,14 @@ static int command_read(struct cli_options *o, int argc, char **argv)
 	}
 	if (!o->transport)
 		o->transport = "udp";
-	/* who is nowhere registered must be found: RFC 3261 section 19.1.2 */
+	/* an unregistered user agent is reached at the default port (RFC 3261
+	 * section 19.1.2) */
 	if (o->command == CLI_ANSWER && !o->host[0] && !o->sip_port)
 		o->sip_port = strcmp(o->transport, "tls") == 0 ? 5061 : 5060;
 	if (o->registers && !o->user[0])
 		return complain("registering needs --user");
-	/* Who comes by a flow of ours needs no certificate: RFC 5626. */
+	/* A registered user agent needs no certificate: calls come over the
+	 * connection that it opened (RFC 5626). */
 	if (o->command == CLI_ANSWER && !o->registers && !o->tls_cert &&
 	    strcmp(o->transport, "tls") == 0)
 		return complain("--transport tls needs --tls-cert: nobody can "

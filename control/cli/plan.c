@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #define DEFAULT_PORT   "5060"
-#define ANYWHERE       "192.0.2.1" /* RFC 5737: of nobody, by the default route */
+#define ANYWHERE       "192.0.2.1" /* RFC 5737; by the default route */
 #define MAX_DURATION_S 86400
 #define ANSWER_FOREVER (7 * 86400)
 
-/** The address that the kernel would send from to this one. */
+/** Find the source address that the kernel selects for a destination. */
 static int source_address(const struct addrinfo *to, char *dst, size_t size)
 {
 	struct sockaddr_storage local;
@@ -48,8 +48,8 @@ static int bind_find(const struct cli_options *o, char *dst, size_t size,
 
 	if (o->bind)
 		return str_copy(dst, size, o->bind);
-	/* A domain may have SRV records only, which the engine looks for; it
-	 * also tells that there is none. */
+	/* A domain may have SRV records only. The engine queries those, and
+	 * reports if there are none. */
 	if (getaddrinfo(o->host, DEFAULT_PORT, &hints, &list) &&
 	    getaddrinfo(ANYWHERE, DEFAULT_PORT, &hints, &list)) {
 		snprintf(reason, CLI_REASON_BYTES, "%s has no address",
@@ -67,8 +67,8 @@ static int bind_find(const struct cli_options *o, char *dst, size_t size,
 	return 0;
 }
 
-/* The builders below pass NULL on: json_pack() and the last json_object_set
- * report what went wrong on the way. */
+/* The builders below pass NULL on. json_pack() and the last json_object_set()
+ * report that an allocation failed. */
 
 static void put_text(json_t *object, const char *name, const char *text)
 {
@@ -130,7 +130,7 @@ static void put_list(json_t *object, const char *name, const char *const *texts,
 	json_decref(list);
 }
 
-/* Of a path, what stands behind the folder. */
+/* The last component of a path. */
 static const char *file_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -253,7 +253,8 @@ static json_t *engine(const struct cli_options *o, const char *bind)
 	return e;
 }
 
-/* Says to every target who signs its certificates. @return 0; -EINVAL, reason */
+/* Put the CA certificates of a file into every target. @return 0; -EINVAL,
+ * reason written */
 static int ca_add(json_t *job, const char *file, char *reason)
 {
 	char pem[WIRE_PEM_BYTES_MAX + 1];
@@ -284,7 +285,7 @@ static int ca_add(json_t *job, const char *file, char *reason)
 	return 0;
 }
 
-/* @return 0: there is nothing to check, or it may be used so */
+/* @return 0 no path was given, or it is accessible; -EINVAL, reason written */
 static int access_check(const char *option, const char *path, int mode,
 			char *reason)
 {
@@ -316,7 +317,8 @@ static int files_check(const struct cli_options *o, char *reason)
 	return err;
 }
 
-/* "/steps/0/0/ptime: must ..." names what a test has, and no option. */
+/* Replace the JSON pointer in a reason by the option: "/steps/0/0/ptime: must"
+ * becomes "--ptime: must". */
 static void option_name(char *reason)
 {
 	static const struct {

@@ -11,11 +11,13 @@
 #define CLI_REASON_BYTES 512
 
 /**
- * Build the `job` message of docs/internals/wire.md and try it out: what an engine
- * would refuse is refused here, with the reason.
+ * Build the `job` message of docs/internals/wire.md and decode it as an engine
+ * does: what the engine would refuse is refused here.
+ * @param ret        new reference
  * @param ret_steps  number of steps of the job
- * @return 0; with a reason: -EINVAL what was asked for is wrong, -EHOSTUNREACH
- * there is no way to the target, -ENOMEM
+ * @param reason     one sentence, written on failure
+ * @return 0; -EINVAL an option or a file is wrong; -EHOSTUNREACH no route to
+ *         the target; -ENOMEM
  */
 int plan_build(json_t **ret, unsigned *ret_steps, const struct cli_options *o,
 	       char reason[static CLI_REASON_BYTES]);

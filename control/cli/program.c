@@ -10,7 +10,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-/* As we were started. @return false: it is not known */
+/* Find our own path by the name we were started with. @return false: unknown */
 static bool own_name(char dst[static PATH_MAX])
 {
 	const char *name = (const char *)(uintptr_t)getauxval(AT_EXECFN);

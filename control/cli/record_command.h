@@ -1,6 +1,6 @@
 /**
- * A command about records, as records.c reads it and record_verbs.c carries it
- * out.
+ * A command about records of a controller: records.c reads it, record_verbs.c
+ * carries it out.
  */
 #ifndef OFFHOOK_CONTROL_CLI_RECORD_COMMAND_H
 #define OFFHOOK_CONTROL_CLI_RECORD_COMMAND_H
@@ -19,15 +19,15 @@ struct record_command {
 	bool wait;
 	bool help;
 	const char *verb;
-	const char *id; /* or name; NULL */
+	const char *id; /* numeric id or name; NULL: none */
 	char **fields;  /* NAME=VALUE */
 	int field_count;
 };
 
-/** Do it, and print. @return exit status */
+/** Carry out the command and print the result. @return exit status */
 int record_carry_out(struct record_command *c);
 
-/** Complain on standard error. @return the exit status for it */
+/** Complain on standard error. @return exit status for wrong usage */
 int record_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

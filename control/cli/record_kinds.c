@@ -99,7 +99,8 @@ char *record_text(const json_t *value)
 	return json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_DECIMAL);
 }
 
-/* What others wrote must not steer the terminal. */
+/* Text from the controller may hold escape sequences: they must not reach the
+ * terminal. */
 static size_t print_plain(FILE *out, const char *text)
 {
 	size_t width = 0;

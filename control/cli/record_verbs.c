@@ -21,7 +21,7 @@
 
 /* ---- fields ---- */
 
-/* @param line  only the first one, without its end */
+/* @param line  true: read the first line only, without its end */
 static json_t *read_file(const char *path, bool line)
 {
 	FILE *file = fopen(path, "re");
@@ -44,7 +44,8 @@ static json_t *read_file(const char *path, bool line)
 	return value;
 }
 
-/* "password", "caller.password": the end of the line is not of it. */
+/* True for "password" and "caller.password": of their file only the first line
+ * is read, without its end. */
 static bool of_password(const char *field)
 {
 	const char *dot = strrchr(field, '.');
@@ -52,7 +53,7 @@ static bool of_password(const char *field)
 	return strcmp(dot ? dot + 1 : field, "password") == 0;
 }
 
-/* @return 0; exit status */
+/* @return 0; else the exit status */
 static int add_fields(const struct record_command *c, json_t *fields)
 {
 	for (int i = 0; i < c->field_count; i++) {
@@ -108,7 +109,7 @@ static void print_one(const struct record_command *c,
 			     json_object_get(a->body, c->kind->singular));
 }
 
-/* @param rows  the whole listing is added to it */
+/* @param rows  receives all rows, over all pages */
 static int read_list(struct record_command *c, json_t *rows)
 {
 	char path[PATH_BYTES];
@@ -181,7 +182,7 @@ static int create(struct record_command *c)
 	return status;
 }
 
-/* The fields of the record as it is, with the given ones in their place. */
+/* Merge the given fields into those of the stored record: PUT replaces all. */
 static int merge(struct record_command *c, const json_t *record, json_t *fields)
 {
 	for (const char *const *name = c->kind->fields; *name; name++) {
@@ -198,7 +199,7 @@ static int merge(struct record_command *c, const json_t *record, json_t *fields)
 	return add_fields(c, fields);
 }
 
-/* A text field that was emptied is left out: then it has its default. */
+/* Leave out text fields that are empty: they get their default. */
 static void drop_empty(json_t *fields)
 {
 	const char *name;
@@ -251,8 +252,7 @@ static int delete (struct record_command *c)
 
 /* ---- artifacts ---- */
 
-/* Names of files and of roles that the controller could send to lead us out
- * of the folder are not used. */
+/* Refuse names from the controller that would lead out of the folder. */
 static bool names_valid(const char *role, const char *name)
 {
 	size_t i = 0;
@@ -320,14 +320,16 @@ static int save(struct record_command *c)
 
 /* ---- runs ---- */
 
-/* What somebody who waits has been told; standard output is for the result. */
+/* What was already printed on standard error for --wait. Standard output is for
+ * the result. */
 struct told {
-	char attempt[UUID_TEXT_BYTES]; /* session of the attempt that goes on */
-	char *waiting;                 /* what it waits for; NULL: nothing */
+	char attempt[UUID_TEXT_BYTES]; /* session id of the current attempt */
+	char *waiting;                 /* its last `waiting_for`; NULL: none */
 };
 
-/* Tell what the attempt waits for, each time that changes, and how it ended if
- * another one follows. @return true: go on with that one */
+/* Print what the attempt waits for whenever that changes. If a further attempt
+ * has replaced it, print its result.
+ * @return true: told->attempt is now the further attempt, call again */
 static bool tell_progress(struct record_command *c, struct told *told)
 {
 	char path[PATH_BYTES];
@@ -338,7 +340,7 @@ static bool tell_progress(struct record_command *c, struct told *told)
 
 	str_print(path, sizeof(path), "/runs/%s", told->attempt);
 	if (call(c, "GET", path, NULL, NULL, &a))
-		return false; /* the next poll fails, or does not */
+		return false; /* the next status poll reports a lasting error */
 	run = json_object_get(a.body, "run");
 	waiting = json_string_value(json_object_get(run, "waiting_for"));
 	if (waiting && (!told->waiting || strcmp(told->waiting, waiting) != 0))
@@ -389,7 +391,7 @@ static int poll_end(struct record_command *c, const char *session_id,
 	return status;
 }
 
-/* @param data  of the start's answer */
+/* @param data  `data` of the response to the start */
 static int wait_for(struct record_command *c, const json_t *data)
 {
 	const char *session_id =
@@ -399,7 +401,7 @@ static int wait_for(struct record_command *c, const json_t *data)
 	struct told told = {.waiting = NULL};
 	int status;
 
-	/* without --json it stands among what was printed */
+	/* without --json the record just printed includes it */
 	if (waiting && !c->json)
 		told.waiting = strdup(waiting);
 	(void)str_copy(told.attempt, sizeof(told.attempt), session_id);

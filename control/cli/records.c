@@ -143,7 +143,7 @@ static bool verb_fits(const struct record_kind *kind, size_t v)
 	       (!toggles || strcmp(kind->command, "schedule") == 0);
 }
 
-/* A path element: what could leave it is not sent. */
+/* True if the text is safe as one path element of a URL. */
 static bool is_id(const char *text)
 {
 	size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
@@ -182,9 +182,9 @@ static int read_verb(struct record_command *c, int argc, char **argv)
 	return 0;
 }
 
-/* ---- who ---- */
+/* ---- credentials ---- */
 
-/* @return new string; NULL: told */
+/* @return new string; NULL: failed, the reason was printed */
 static char *read_key(const struct record_command *c)
 {
 	const char *given = getenv("OFFHOOK_KEY");

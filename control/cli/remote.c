@@ -108,7 +108,7 @@ static size_t take_header(char *data, size_t size, size_t count, void *arg)
 	return size * count;
 }
 
-/* name=value&..., percent-encoded */
+/* Encode fields as application/x-www-form-urlencoded: name=value&... */
 static int encode(CURL *easy, json_t *fields, struct buf *body)
 {
 	const char *name;
@@ -133,7 +133,7 @@ static int encode(CURL *easy, json_t *fields, struct buf *body)
 	return err ? err : buf_print(body, "%s", "");
 }
 
-/* What an error of the API says: its entries, or its detail. */
+/* Write the reason of an API error: its `errors` entries, else its `detail`. */
 static void explain(const struct remote_answer *a,
 		    char reason[static REMOTE_REASON_BYTES])
 {
@@ -178,7 +178,7 @@ static int read_answer(struct remote *r, const struct buf *text,
 	return a->status >= 300 ? -EINVAL : -EIO;
 }
 
-/* Carry out what is set up. */
+/* Send the request that is set up, and read its response. */
 static int perform(struct remote *r, struct remote_answer *a,
 		   char reason[static REMOTE_REASON_BYTES])
 {
@@ -260,7 +260,7 @@ int remote_call(struct remote *r, const char *method, const char *path,
 	return 0;
 }
 
-/* A file, or the words of an error. */
+/* Receives a body: the file, or the text of an error response. */
 struct saving {
 	CURL *easy;
 	FILE *file;

@@ -15,11 +15,12 @@ struct remote;
 
 struct remote_answer {
 	long status;
-	json_t *body; /* owned; NULL: there is none */
+	json_t *body; /* owned; NULL: none */
 	char etag[REMOTE_ETAG_BYTES];
 };
 
 /**
+ * Make a client of a controller. No request is sent.
  * @param url      of the controller: "https://offhook.example.net"
  * @param key      "PUBLIC:SECRET"; copied
  * @param ca_file  PEM file of authorities; NULL: the system's
@@ -28,25 +29,27 @@ struct remote_answer {
  */
 int remote_new(struct remote **ret, const char *url, const char *key,
 	       const char *ca_file, char reason[static REMOTE_REASON_BYTES]);
-/** Wipes the key. Accepts NULL. @return NULL */
+/** Release; the key is wiped. Accepts NULL. @return NULL */
 struct remote *remote_free(struct remote *r);
 
 /**
- * Send a request below /api/v2 and wait for its answer, half a minute at most.
+ * Send a request below /api/v2 and wait for its response, at most 30 s.
  * @param fields    object of texts, sent as a form; NULL: no body
  * @param if_match  NULL: none
- * @param reason    filled on failure, with what the controller said
- * @return 0: the status is 2xx; -EINVAL it is another one; -EIO there is no
- *         answer, or it is not understood; -ENOMEM
+ * @param reason    filled on failure, with the controller's own text
+ * @return 0 the status is 2xx; -EINVAL it is another one; -EIO no response, or
+ *         it cannot be parsed; -ENOMEM
  */
 int remote_call(struct remote *r, const char *method, const char *path,
 		json_t *fields, const char *if_match, struct remote_answer *ret,
 		char reason[static REMOTE_REASON_BYTES]);
 
 /**
- * Get a file below /api/v2, ten minutes at most.
- * @param file  what came is written to it, as far as it came
- * @return 0; -EINVAL; -EIO, also where it could not be written
+ * Download a file below /api/v2, at most 10 min.
+ * @param file    receives the body; after a failure it may hold a part
+ * @param reason  filled on failure
+ * @return 0; -EINVAL the status is not 2xx; -EIO no response, or the file
+ *         cannot be written
  */
 int remote_save(struct remote *r, const char *path, FILE *file,
 		char reason[static REMOTE_REASON_BYTES]);

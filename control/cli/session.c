@@ -24,8 +24,8 @@ struct session {
 	struct verdict verdict;
 	int signal_fd;
 	unsigned steps;
-	unsigned calls_over; /* answer: that many of options->calls */
-	bool ending;         /* the last go was sent */
+	unsigned calls_over; /* answer: calls that ended, of options->calls */
+	bool ending;         /* the last `go` was sent */
 	bool finished;
 };
 
@@ -58,7 +58,7 @@ static bool is_udp(const struct cli_options *o)
 	return strcmp(o->transport, "udp") == 0;
 }
 
-/* Whom others may call: anyone else is not found here. */
+/* Print the user that peers can call; requests to other users get 404. */
 static void waiting(struct session *s)
 {
 	const struct cli_options *o = s->options;
@@ -116,7 +116,7 @@ static void on_event(struct session *s, json_t *event)
 	}
 }
 
-/* The engine closed NAME.part: it gets its name. */
+/* The engine has closed NAME.part: rename it to NAME. */
 static void on_artifact(struct session *s, json_t *message)
 {
 	const char *folder = s->options->record;
@@ -190,7 +190,7 @@ static void on_signal(struct session *s)
 
 	if (read(s->signal_fd, &info, sizeof(info)) != sizeof(info))
 		return;
-	/* Who answers ends that way; a call that was cut short is cancelled. */
+	/* answer has no other end: it finishes the job. A call is cancelled. */
 	if (s->options->command == CLI_ANSWER && !s->ending)
 		end(s);
 	else

@@ -1,5 +1,5 @@
 /**
- * One engine driven from the foreground until its job is done.
+ * Drive one engine process in the foreground until its job is done.
  */
 #ifndef OFFHOOK_CONTROL_CLI_SESSION_H
 #define OFFHOOK_CONTROL_CLI_SESSION_H

@@ -20,10 +20,11 @@
 
 #define INTERVAL_MIN_S 0.1
 #define DURATION_MAX_S 1e8
-/* An interval is closed this long after its end: what came in it has then left
- * the ring. */
+/* An interval is closed this long after its end: its last packets have left the
+ * ring by then. */
 #define GRACE_NS (5 * TAP_BLOCK_MS * NS_PER_MS)
-/* When there is little room, streams that were silent for so long go. */
+/* When the stream table is nearly full, streams silent for so long are dropped.
+ */
 #define SILENT_NS (60 * NS_PER_S)
 
 enum option_code {
@@ -48,13 +49,13 @@ struct tapping {
 	struct filter *filter; /* NULL: all */
 	struct measure_options options;
 	int64_t duration_ns; /* 0: until it is interrupted */
-	/* at work */
+	/* state */
 	struct analyze_report report;
 	struct tap *tap;
 	bool terminal;
 	int64_t end_ns;  /* of the open interval, Unix time */
-	uint64_t gone;   /* streams that made room */
-	int print_error; /* 0; -errno: the end */
+	uint64_t gone;   /* silent streams dropped to make room */
+	int print_error; /* 0; -errno: output failed, the loop ends */
 };
 
 static void usage(void)
@@ -157,7 +158,8 @@ static void add_notes(struct tapping *t)
 			     t->gone);
 }
 
-/* As many lines as the window has, the last one says what is missing. */
+/* Print as many lines as the window has. If some are left out, the last line
+ * says how many. */
 static void print_screen(char *text, FILE *out)
 {
 	struct winsize size = {0};
@@ -261,7 +263,8 @@ static void set_end(struct tapping *t, int64_t after_ns)
 	t->end_ns = (after_ns / length + 1) * length;
 }
 
-/* Intervals that ended by then; a long silence at once. */
+/* Close the interval that ended before `ns`. A silence of several intervals is
+ * closed in one step. */
 static void end_intervals(struct tapping *t, int64_t ns)
 {
 	int64_t length = t->report.options.interval_ns;
@@ -341,7 +344,7 @@ static int run(struct tapping *t, int signals)
 		err = tap_read(t->tap, take_frame, t);
 		end_intervals(t, clock_wall_ns() - GRACE_NS);
 	}
-	/* the block that is being filled */
+	/* wait until the kernel hands over the block being filled */
 	poll(NULL, 0, 2 * TAP_BLOCK_MS);
 	if (!err)
 		err = tap_read(t->tap, take_frame, t);

@@ -24,7 +24,7 @@ static void set_ns(json_t *o, const char *name, int64_t ns)
 	json_object_set_new(o, name, json_string(text));
 }
 
-/* Takes the reference. */
+/* Print one line; takes over the reference. */
 static int print(FILE *out, json_t *o)
 {
 	int err = o && json_dumpf(o, out, JSON_COMPACT | JSON_DECIMAL) == 0

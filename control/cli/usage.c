@@ -48,7 +48,7 @@ static void commands_and_account_print(void)
 	      stdout);
 }
 
-/* The names of all codecs, within 72 columns. */
+/* Print the names of all codecs within 72 columns. */
 static void codecs_print(void)
 {
 	const unsigned indent = 24, width = 72;

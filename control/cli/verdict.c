@@ -59,8 +59,8 @@ __attribute__((format(printf, 2, 3))) static void verdict_fail(
 	va_end(args);
 }
 
-/** Packets of a direction; of what we sent those that arrived, if the peer
- * reported. */
+/** Count the packets of a direction. Of packets sent only those that the peer's
+ * RTCP reports count as received, if it sent any. */
 static json_int_t packets_flowed(json_t *call, const char *dir)
 {
 	json_int_t sum = 0;
@@ -81,7 +81,7 @@ static json_int_t packets_flowed(json_t *call, const char *dir)
 	return sum;
 }
 
-/* A direction of which the audio was decoded. @return NULL: none was */
+/* Find the audio measurements of a direction. @return NULL: not decoded */
 static json_t *audio_of(json_t *call, const char *dir)
 {
 	json_t *audio = NULL;
@@ -96,7 +96,7 @@ static json_t *audio_of(json_t *call, const char *dir)
 	return audio;
 }
 
-/* The prompt counts as heard from the correlation on that a window of it has
+/* Correlation from which a window counts as the prompt
  * (docs/reference/audio.md). */
 #define PROMPT_SAME 0.65
 
@@ -134,7 +134,7 @@ static bool is_established(const json_t *call)
 	return json_is_true(json_object_get(call, "established"));
 }
 
-/* An incoming call that the script refused, as it was told. */
+/* True for an incoming call that was refused because --actions asked for it. */
 static bool is_refused_as_asked(const json_t *call)
 {
 	return is_incoming(call) && !is_established(call) &&
@@ -173,8 +173,8 @@ static void judge_call(struct verdict *v, json_t *call)
 	}
 }
 
-/* As the judge of a controller does it: what we lost ourselves is not the
- * peer's. */
+/* As the controller's judge: packets that the tester itself lost make the
+ * verdict errored, as they say nothing about the peer. */
 static void judge_evidence(struct verdict *v, json_t *event)
 {
 	static const struct {
@@ -290,7 +290,7 @@ const char *verdict_reason(struct verdict *v)
 	size_t refused = count_refused(v);
 	json_t *failed = json_array_get(v->asserts, 0);
 
-	/* A call that failed says more than an assertion on it. */
+	/* A failed call is a better reason than an assertion on that call. */
 	if (failed)
 		verdict_fail(v, "call %s: %s %s: %s", text_of(failed, "call"),
 			     text_of(failed, "action"),

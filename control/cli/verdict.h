@@ -1,11 +1,11 @@
 /**
- * Whether what the command line asked for went well: every call was
- * established, ended by what was asked for (docs/reference/conditions.md has the table
- * of ends) and audio flowed both ways, or the registration succeeded; no
- * assertion failed, the job was completed. Where audio was decoded, the peer
- * must have sounded; where a prompt is expected, it must have been that.
- * As with a run of a controller, it is neither passed nor failed but errored
- * where we could not carry it out, or our own measurement has a flaw.
+ * The verdict on a command line.
+ * Passed: every call was established, had audio in both directions, and ended
+ * as asked for (table of ends in docs/reference/conditions.md), or the
+ * registration succeeded; no assertion failed; the job was completed. If audio
+ * was decoded, the peer was not silent. If a prompt is expected, it was heard.
+ * Errored, neither passed nor failed, as a run of a controller: the job could
+ * not be carried out, or our own measurement has a flaw.
  */
 #ifndef OFFHOOK_CONTROL_CLI_VERDICT_H
 #define OFFHOOK_CONTROL_CLI_VERDICT_H
@@ -26,30 +26,32 @@ struct verdict {
 	json_t *registers;  /* `register` events */
 	json_t *recordings; /* paths */
 	bool registers_only;
-	bool expects_prompt; /* set by the owner */
+	bool expects_prompt; /* set by the owner: --expect-prompt */
 	bool finished;
 	bool failed;
 	bool errored;
 	char reason[VERDICT_REASON_BYTES]; /* the first cause of a failure */
 };
 
-/** @param registers  there are no calls: a registration is what counts */
+/** Initialise. @param registers  true: there are no calls, the registration is
+ * judged */
 void verdict_init(struct verdict *v, bool registers);
 void verdict_release(struct verdict *v);
+/** Take an event of the engine into account; borrowed. */
 void verdict_event(struct verdict *v, json_t *event);
-/** A recording is complete. */
+/** Add a complete recording. @param path  copied */
 void verdict_recording(struct verdict *v, const char *path);
-/** The `finish` message. */
+/** Take the outcome of the engine's `finish` message into account; borrowed. */
 void verdict_finish(struct verdict *v, json_t *message);
-/** A failure of our own; it goes before what the peer did. Of several the
- * first cause is kept. */
+/** Record a failure of our own. It takes precedence over failures of the peer;
+ * of several the first is kept. */
 void verdict_error(struct verdict *v, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 bool verdict_passed(const struct verdict *v);
-/** @return whether the fault was ours */
+/** True if the fault was ours. */
 bool verdict_errored(const struct verdict *v);
-/** One sentence, also when passed. */
+/** The reason as one sentence, also if passed; lives as long as v. */
 const char *verdict_reason(struct verdict *v);
 void verdict_print_json(struct verdict *v, FILE *out);
 

@@ -10,7 +10,8 @@
 
 #define CELL_BYTES 48
 
-/* Names and reasons come from the peer: no escape sequences on a terminal. */
+/* Names and reasons come from the peer: their escape sequences must not reach
+ * the terminal. */
 static void print_safe(FILE *out, const char *text)
 {
 	for (; *text; text++) {
@@ -52,7 +53,7 @@ void view_line(struct view *v, const char *fmt, ...)
 	fflush(v->out);
 }
 
-/** A number or "-" where it is unknown. */
+/** Write a number, or "-" if it is unknown. */
 static const char *cell(char dst[static CELL_BYTES], json_t *object,
 			const char *name, int digits)
 {
@@ -66,7 +67,7 @@ static const char *cell(char dst[static CELL_BYTES], json_t *object,
 	return dst;
 }
 
-/* Reports come every few seconds: the last figure stands until the next. */
+/* RTCP reports come every few seconds: show the last figure until the next. */
 static const char *reported_cell(char dst[static CELL_BYTES], json_t *object,
 				 const char *name, int digits, double *last)
 {
@@ -82,7 +83,7 @@ static const char *reported_cell(char dst[static CELL_BYTES], json_t *object,
 
 static void live_direction(struct view *v, json_t *d, int dir)
 {
-	/* what comes in we measure ourselves: nothing of it is old */
+	/* incoming media is measured here: no last value is needed */
 	struct view_reported old = {-1, -1, -1};
 	struct view_reported *of = dir ? &v->reported[dir] : &old;
 	char packets[CELL_BYTES];
@@ -91,7 +92,8 @@ static void live_direction(struct view *v, json_t *d, int dir)
 	char jitter[CELL_BYTES];
 	char rtt[CELL_BYTES];
 	char mos[CELL_BYTES];
-	/* by reports that count duplicates as received */
+	/* negative if the peer counts duplicates as received (RFC 3550 section
+	 * 6.4.1) */
 	const char *net = json_number_value(json_object_get(d, "lost")) < 0
 				  ? " net of duplicates"
 				  : "";
@@ -203,7 +205,7 @@ static void stream_row(struct view *v, json_t *s)
 		cell(c[7], s, "mos_total", 2), cell(c[8], s, "r_factor", 1));
 }
 
-/* A time in us, as seconds after another. */
+/* A member in us as seconds since begin_us. */
 static double seconds(json_t *object, const char *name, json_int_t begin_us)
 {
 	json_int_t us = json_integer_value(json_object_get(object, name));
@@ -211,8 +213,8 @@ static double seconds(json_t *object, const char *name, json_int_t begin_us)
 	return (double)(us - begin_us) / 1e6;
 }
 
-/* Several sources, one after another or at once: which figures above are whose,
- * and those of each. */
+/* For a stream received from several SSRCs, one after another or at once: say
+ * which source the figures above belong to, and list those of each. */
 static void sources_table(struct view *v, json_t *stream)
 {
 	json_t *sources = json_object_get(stream, "sources");
@@ -252,7 +254,7 @@ static void sources_table(struct view *v, json_t *stream)
 			  (long long)more);
 }
 
-/* How far the peer's reports reach, and what a negative loss is. */
+/* Print how far the peer's RTCP reports reach, and why a loss is negative. */
 static void report_lines(struct view *v, json_t *s)
 {
 	json_t *report = json_object_get(s, "last_report");
@@ -323,7 +325,7 @@ static void tones_line(struct view *v, const json_t *tones)
 	fputc('\n', v->out);
 }
 
-/* What was decoded. */
+/* Print the measurements of the decoded audio. */
 static void audio_lines(struct view *v, json_t *streams)
 {
 	json_t *s;
@@ -359,7 +361,7 @@ static void audio_lines(struct view *v, json_t *streams)
 	}
 }
 
-/* @return "": the first stream of this direction is not encrypted */
+/* The SRTP suite of the direction's first stream. @return "": not encrypted */
 static const char *suite_of(json_t *streams, const char *dir)
 {
 	json_t *s;
@@ -387,7 +389,7 @@ static void encryption_line(struct view *v, json_t *streams)
 			  in[0] ? in : "none", out[0] ? out : "none");
 }
 
-/* "host 192.0.2.1:4000 - srflx 198.51.100.1:5000" */
+/* Print a candidate pair: "host 192.0.2.1:4000 - srflx 198.51.100.1:5000". */
 static void pair_line(struct view *v, const char *name, json_t *pair)
 {
 	const char *types[] = {text_of(pair, "local_type"),

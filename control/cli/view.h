@@ -1,5 +1,5 @@
 /**
- * What the user sees: a live line a second, the final table.
+ * Terminal output: one live line per second, then the final table.
  */
 #ifndef OFFHOOK_CONTROL_CLI_VIEW_H
 #define OFFHOOK_CONTROL_CLI_VIEW_H
@@ -11,10 +11,10 @@
 
 struct view {
 	FILE *out;
-	bool terminal;    /* out understands ANSI sequences */
-	bool line_open;   /* a live line stands there, not ended */
+	bool terminal;    /* out is a terminal: it takes ANSI sequences */
+	bool line_open;   /* a live line was printed without its line end */
 	int64_t start_ns; /* of the first live line, 0: none yet */
-	/* what comes with the peer's reports, in and out: last known */
+	/* last known figures of the peer's RTCP reports: in, out */
 	struct view_reported {
 		double rtt_ms; /* < 0: unknown */
 		double jitter_ms;
@@ -23,17 +23,17 @@ struct view {
 };
 
 void view_init(struct view *v, FILE *out);
-/** A `live` message. */
+/** Print a `live` message as the live line. @param now_ns  monotonic */
 void view_live(struct view *v, json_t *message, int64_t now_ns);
-/** A `state`, `dtmf`, `assert` or `flaw` event as a line. */
+/** Print a `state`, `dtmf`, `assert` or `flaw` event as a line. */
 void view_event(struct view *v, json_t *event);
-/** A SIP message. */
+/** Print a SIP message. */
 void view_sip(struct view *v, json_t *message);
-/** The table of a `call` event. */
+/** Print the table of a `call` event. */
 void view_call(struct view *v, json_t *event);
-/** The tester's own figures: an `evidence` event. */
+/** Print the tester's own figures: an `evidence` event. */
 void view_evidence(struct view *v, json_t *event);
-/** A line of its own. */
+/** Print a line below the live line. */
 void view_line(struct view *v, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
