@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- how the calls of an action behave as SIP sessions ---- */
+/* ---- SIP options of an action's calls ---- */
 
 #define SESSION_TIMER_S_MAX 86400
 #define RING_TIMEOUT_S_MAX  3600
 #define REDIRECTS_MAX       20
 
-/* Decode a word whose place in the list of three is its enum value. */
+/* Decode a word; its position in the list of three is the enum value. */
 static int word_decode(struct decoder *d, json_t *object, const char *name,
 		       const char *const words[4], size_t *ret)
 {
@@ -76,7 +76,7 @@ static int call_options_decode(struct decoder *d, json_t *object,
 /* ---- the action ---- */
 
 #define DIAL_BYTES_MAX 512
-/* RFC 3428 section 8: 1300 bytes of a request at most. */
+/* RFC 3428 section 8: a MESSAGE request has at most 1300 bytes. */
 #define MESSAGE_BYTES_MAX    800
 #define CALLS_MAX            1000000
 #define CONCURRENT_MAX       10000
@@ -86,7 +86,7 @@ static int call_options_decode(struct decoder *d, json_t *object,
 #define WAIT_MS_MAX          86400000
 #define REGEXPIRE_S_MAX      86400
 #define EXPIRES_S_DEFAULT    3600
-#define HEADER_BYTES_MAX     2048 /* its placeholders filled in */
+#define HEADER_BYTES_MAX     2048 /* with placeholders replaced */
 
 static int codec_unknown(struct decoder *d, const char *name)
 {
@@ -331,7 +331,7 @@ static int required_check(struct decoder *d, const struct wire_action *a)
 	return 0;
 }
 
-/* Check members that are valid alone but not together. */
+/* Refuse members that are valid alone but not together. */
 static int members_check(struct decoder *d, const struct wire_job *job,
 			 const struct wire_action *registered,
 			 const struct wire_action *a)
@@ -373,7 +373,7 @@ int wire_action_decode(struct decoder *d, json_t *object, size_t index,
 		a.max_concurrent_calls = 0;
 		a.duration.a_s = 0;
 	}
-	/* Registrations are limited in number at a time, not in rate. */
+	/* The number of concurrent registrations is limited, not their rate. */
 	if (a.type == WIRE_ACTION_REGISTER)
 		a.calls_per_second = 0;
 	if (!err)

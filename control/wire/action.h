@@ -8,10 +8,12 @@
 #include "control/wire/job.h"
 
 /**
- * @param index  position in the job's step, used where the action names none
- * @param job    its peers are decoded already: templates are tried out
+ * Decode one action.
+ * @param object      borrowed
+ * @param index       position in the job's step, used if the action has none
+ * @param job         its peers are already decoded: templates are tested
  * @param registered  the role's last register action before this one, or NULL:
- *                a call without a target of its own goes where it registered
+ *                    a call without its own target uses that action's
  * @return 0; -EINVAL; -ENOMEM
  */
 int wire_action_decode(struct decoder *d, json_t *object, size_t index,

@@ -10,7 +10,7 @@
 
 #define WIRE_NAME_BYTES_MAX 255
 
-/** An array of credentials. *ret is untouched where there is none.
+/** Decode an array of credentials. *ret is untouched if it is absent.
  * @return 0; -EINVAL; -ENOMEM */
 int wire_credentials_decode(struct decoder *d, json_t *object, const char *name,
 			    const struct wire_credential **ret,
@@ -26,7 +26,7 @@ int wire_target_decode(struct decoder *d, json_t *object,
 void wire_target_inherit(struct wire_action *a,
 			 const struct wire_action *registered);
 
-/** Decode event, expires, presence and mwi. a->type is set before. @return 0;
+/** Decode event, expires, presence and mwi. a->type must be set. @return 0;
  * -EINVAL; -ENOMEM */
 int wire_notification_decode(struct decoder *d, json_t *object,
 			     struct wire_action *a);
@@ -52,9 +52,9 @@ bool wire_prompt_name_valid(const char *name);
  * @return 0; -EINVAL; -ENOMEM */
 int wire_audio_decode(struct decoder *d, json_t *object, struct wire_action *a);
 
-/** Refuse members about audio that contradict each other: a packet time that
- * markers do not fit in, assert_audio of a prompt that no member names. @return
- * 0; -EINVAL */
+/** Refuse audio members that contradict each other: a packet time that does not
+ * divide the marker period, assert_audio for a prompt that no member names.
+ * @return 0; -EINVAL */
 int wire_audio_check(struct decoder *d, const struct wire_action *a);
 
 /** Refuse SRTP suites that DTLS-SRTP has no protection profile for. @return 0;
@@ -71,8 +71,8 @@ int wire_stream_decode(struct decoder *d, json_t *object,
 		       struct wire_action *a);
 
 /**
- * Decode `client`, native or baresip, and check that this client can do what
- * the other members ask for. Called last.
+ * Decode `client`, native or baresip, and check that this client supports the
+ * other members. Called last.
  * @param registered  the last register action so far, or NULL
  * @return 0; -EINVAL
  */

@@ -1,6 +1,6 @@
 /**
  * Memory of one decoded message: allocated piece by piece, wiped and released
- * at once, so that no password survives it.
+ * as a whole, so that no password stays in memory.
  * Thread: one owner.
  */
 #ifndef OFFHOOK_CONTROL_WIRE_ARENA_H

@@ -1,6 +1,6 @@
 /**
- * Artifacts: the files that a job leaves beside its results (docs/internals/wire.md).
- * What agents and the controller agree on about their names.
+ * Names of artifacts, the files that a job leaves beside its results
+ * (docs/internals/wire.md): the rules that agents and the controller share.
  * Thread: any; pure.
  */
 #ifndef OFFHOOK_WIRE_ARTIFACT_H
@@ -10,7 +10,7 @@
 
 #define WIRE_ARTIFACT_NAME_BYTES 101 /* with its terminator */
 
-/* Behind the name while the file is being written. */
+/* Suffix of the name while the file is being written. */
 #define WIRE_ARTIFACT_PART ".part"
 
 /**
@@ -20,7 +20,7 @@
  */
 bool wire_artifact_name_valid(const char *name);
 
-/** The media type of a name by its ending; never NULL. */
+/** The media type of a name, by its suffix. Static, never NULL. */
 const char *wire_artifact_type(const char *name);
 
 #endif

@@ -44,7 +44,7 @@ static bool hash_valid(const char *text)
 	return strspn(text, "0123456789abcdef") == 64 && !text[64];
 }
 
-/* A prompt is a file of the agent, or an upload that its hash identifies. */
+/* A prompt is a file of the agent, or an upload identified by its hash. */
 static int prompt_decode(struct decoder *d, json_t *object, const char *member,
 			 const char **ret_name, const char **ret_sha256)
 {
@@ -65,7 +65,7 @@ static int prompt_decode(struct decoder *d, json_t *object, const char *member,
 	return err;
 }
 
-/* Uploads that play actions name: {"name": hash}. */
+/* Decode the uploads that `play` script actions name: {"name": hash}. */
 static int plays_decode(struct decoder *d, json_t *object,
 			struct wire_action *a)
 {
@@ -102,8 +102,8 @@ static int plays_decode(struct decoder *d, json_t *object,
 	return 0;
 }
 
-/* RFC 7587 section 6.1: the parameters of an offer. Others are refused: with a
- * typing error the test would run with other parameters than were meant. */
+/* Check the parameters of an offer (RFC 7587 section 6.1). Unknown ones are
+ * refused: a misspelt name would silently change the test. */
 static int opus_fmtp_check(const char *text)
 {
 	static const char *const names[] = {
@@ -200,7 +200,8 @@ int wire_audio_decode(struct decoder *d, json_t *object, struct wire_action *a)
 	return err;
 }
 
-/* Markers begin when the clock is a multiple of it (docs/reference/audio.md). */
+/* A marker begins whenever the clock is a multiple of this period
+ * (docs/reference/audio.md). */
 #define MARKER_PERIOD_MS 2400
 
 int wire_audio_check(struct decoder *d, const struct wire_action *a)
@@ -225,7 +226,8 @@ int wire_audio_check(struct decoder *d, const struct wire_action *a)
 	return 0;
 }
 
-/* "tone 440 5000": the words behind the first one. @return how many; -EINVAL */
+/* Parse the numbers that follow the first word: "tone 440 5000". @return their
+ * count; -EINVAL */
 static int numbers_parse(const char *text, uint64_t numbers[static 2])
 {
 	int count = 0;
@@ -251,7 +253,7 @@ int wire_audio_expect_parse(const char *text, struct wire_audio_expect *ret)
 	static const struct {
 		const char *name;
 		enum wire_audio_kind kind;
-		int least; /* numbers */
+		int least; /* count of numbers */
 		int most;
 	} kinds[] = {
 		{"sound", WIRE_AUDIO_SOUND, 0, 1},

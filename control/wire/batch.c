@@ -20,13 +20,13 @@ const char *wire_batch_items(const char *text, size_t len,
 	int n = wire_batch_head(head, text_of(message, "type"), list);
 	size_t head_len = n > 0 ? (size_t)n : 0;
 
-	/* Two members, none twice: behind the head there is only the array. */
+	/* Two members, none repeated: only the array follows the head. */
 	if (n < 0 || json_object_size(message) != 2 ||
 	    !json_is_array(json_object_get(message, list)))
 		return NULL;
 	if (len < head_len + strlen(WIRE_BATCH_TAIL) ||
 	    memcmp(text, head, head_len) != 0 || text[len - 1] != '}')
 		return NULL;
-	*ret_len = len - head_len; /* the bracket, not the last brace */
+	*ret_len = len - head_len; /* includes '[', not the last '}' */
 	return text + head_len - 1;
 }

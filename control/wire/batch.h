@@ -1,7 +1,7 @@
 /**
  * Messages of an engine that carry an array: {"type":TYPE,LIST:[ITEM,...]}.
- * Written in this form alone, the array can be passed on as the text it came
- * as (docs/internals/wire.md, "Supervisor and engine").
+ * They are written in exactly this form, so that the supervisor can pass the
+ * array on as text (docs/internals/wire.md, "Supervisor and engine").
  * Thread: any; pure.
  */
 #ifndef OFFHOOK_WIRE_BATCH_H
@@ -14,8 +14,8 @@
 #define WIRE_BATCH_TAIL       "]}"
 
 /**
- * Write what stands before the items, up to and with the bracket.
- * @param type  as `type` of the message
+ * Write the text before the items, including the opening bracket.
+ * @param type  `type` of the message
  * @param list  name of the array
  * @return bytes; -ENAMETOOLONG
  */
@@ -23,8 +23,8 @@ int wire_batch_head(char dst[static WIRE_BATCH_HEAD_BYTES], const char *type,
 		    const char *list);
 
 /**
- * The array of a message as text.
- * @param text     len bytes, the message as it came, borrowed
+ * Find the array in a message's text.
+ * @param text     len bytes, the message as received, borrowed
  * @param message  text, parsed with JSON_REJECT_DUPLICATES
  * @param list     name of the array
  * @param ret_len  bytes of the array

@@ -14,7 +14,8 @@ bool wire_call_ended_as_asked(const json_t *event)
 	return strcmp(text_of(event, "end"), "failed") != 0;
 }
 
-/* what an action without audio_codecs offers (media/engine/media_session_prompt.c) */
+/* The offer of an action without audio_codecs
+ * (media/engine/media_session_prompt.c). */
 #define UNRESTRICTED "PCMU, PCMA"
 
 static void offer_text(char *text, size_t size, const json_t *event)
@@ -48,7 +49,7 @@ void wire_call_refusal_text(char *text, size_t size, const json_t *event)
 		       text_of(event, "direction")[0] == 'o';
 
 	text[0] = '\0';
-	/* 487 answers our own CANCEL: it is not the reason of a failure. */
+	/* 487 responds to our own CANCEL: it is not the reason of a failure. */
 	if (code < 300 || (end[0] && strcmp(end, "rejected") != 0))
 		return;
 	offer[0] = '\0';

@@ -18,12 +18,13 @@
 bool wire_call_ended_as_asked(const json_t *event);
 
 /**
- * Write the final response of a call event in words: "486 Busy Here". Where it
+ * Write the final response of a call event in words: "486 Busy Here". If it
  * refuses our SDP offer (RFC 3261 21.4.13, 21.4.26, 21.6.4) the text names the
  * offer: "488 Not Acceptable Here to an offer of PCMA with sdes-mandatory". The
  * Warning header field of the response follows: ", the peer warns: 305 no
  * common codec".
- * @param text  empty where no answer from 300 ended the call
+ * @param text   empty if no final response of 300 or above ended the call
+ * @param event  a call event, borrowed
  */
 void wire_call_refusal_text(char *text, size_t size, const json_t *event);
 

@@ -1,5 +1,5 @@
-/* The member `client` of an action, and what the second client (baresip) cannot
- * do. */
+/* The member `client` of an action, and members that the second client
+ * (baresip) does not support. */
 #include "control/wire/action_members.h"
 
 #include <string.h>
@@ -211,7 +211,7 @@ int wire_client_decode(struct decoder *d, json_t *object,
 	else
 		return decoder_refuse_member(d, "client",
 					     "must be native or baresip");
-	/* who has registered takes the calls */
+	/* a registered account takes the calls: its client must be the same */
 	if (a->type == WIRE_ACTION_ANSWER && registered &&
 	    registered->client != a->client)
 		return decoder_refuse_member(

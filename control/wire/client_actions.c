@@ -10,7 +10,7 @@
 #include <strings.h>
 
 #define ARGUMENT_BYTES_MAX 512
-#define REDIRECT_URIS_MAX  8         /* what a 3xx of ours holds */
+#define REDIRECT_URIS_MAX  8         /* contacts of a 3xx */
 #define WAIT_MS_MAX        86400000u /* a day */
 
 enum argument {
@@ -21,14 +21,14 @@ enum argument {
 	ARGUMENT_TEXT, /* not empty */
 	ARGUMENT_URI_OR_NONE,
 	ARGUMENT_URIS,     /* separated by commas */
-	ARGUMENT_TRANSFER, /* URI, then "norefersub" perhaps */
+	ARGUMENT_TRANSFER, /* URI, optionally "norefersub" */
 	ARGUMENT_ATTENDED, /* "start URI", exec or abort */
 	ARGUMENT_PROGRESS, /* 101 to 199 */
 	ARGUMENT_DTMF,     /* digits, duration, gap */
 	ARGUMENT_EXPECT_DTMF,
 	ARGUMENT_EXPECT_AUDIO,
-	ARGUMENT_PROMPT, /* of an upload, or a file of the agent */
-	ARGUMENT_REJECT, /* 400 to 699, or nothing: 603 */
+	ARGUMENT_PROMPT, /* name of an upload or agent's file */
+	ARGUMENT_REJECT, /* 400 to 699; empty: 603 */
 };
 
 static const struct client_action_kind {
@@ -270,7 +270,7 @@ static int client_action_decode(struct decoder *d, json_t *entry, void *item)
 		return decoder_refuse_member(
 			d, "0", "there is no action \"%.40s\"", name);
 	ret->type = (enum wire_script_action)(kind - kinds);
-	/* one with placeholders: client_actions_check() */
+	/* client_actions_check() checks arguments with placeholders */
 	if (wire_argument_is_template(ret->argument))
 		return 0;
 	mark = decoder_enter(d, "/1");
@@ -293,7 +293,7 @@ int client_actions_decode(struct decoder *d, json_t *value,
 	return err;
 }
 
-/* Every argument is checked with its placeholders filled in. */
+/* Check an argument with its placeholders replaced, for every call. */
 static int template_check(struct decoder *d,
 			  const struct wire_client_action *action,
 			  const struct wire_fillings *fillings)
@@ -315,7 +315,7 @@ static int template_check(struct decoder *d,
 					      "is filled in longer than %d "
 					      "bytes",
 					      ARGUMENT_BYTES_MAX);
-		/* an answered call's caller is not known yet */
+		/* the caller of an incoming call is not known yet */
 		if (fillings->user_count && argument_check(d, kind, &one))
 			return -EINVAL;
 	}

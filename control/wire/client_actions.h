@@ -9,14 +9,15 @@
 #include "control/wire/job.h"
 
 /**
- * @param value  an array, or an array as text; d's place points at it
+ * Decode sipclient_actions.
+ * @param value  an array, or an array as text; d points at it
  * @return 0 and the list (in the arena); -EINVAL; -ENOMEM
  */
 int client_actions_decode(struct decoder *d, json_t *value,
 			  const struct wire_client_action **ret,
 			  size_t *ret_count);
 /**
- * Check the arguments that have placeholders, filled in.
+ * Check the arguments that have placeholders, with these replaced.
  * @param registered  as of wire_fillings_init()
  * @return 0; -EINVAL
  */

@@ -18,9 +18,9 @@ static bool is_token(const char *text)
 	return text[0] != '\0';
 }
 
-/* Headers that make transactions and dialogs match, and what frames the body
- * (RFC 3261 8.1.1 and 20): another value would break the call, not test it.
- * All others may be set, also those that the user agent sets itself. */
+/* True for header fields that match transactions and dialogs or frame the body
+ * (RFC 3261 8.1.1 and 20): another value would break the call, not test it. All
+ * others may be set, also those that the user agent sets itself. */
 static bool is_protected(const char *name)
 {
 	static const char *const names[] = {

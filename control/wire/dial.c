@@ -31,7 +31,7 @@ static const char *peer_username(const struct wire_job *job, const char *role,
 	return NULL;
 }
 
-/** @return the text of a placeholder, NULL if there is none */
+/** @return the value of a placeholder; NULL: it has none */
 static const char *placeholder(const char *name, size_t len,
 			       const struct wire_job *job, unsigned n,
 			       const char *credential_username,

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* As media/dtmf.h has them; a test compares. */
+/* The limits of media/dtmf.h; a unit test compares them. */
 #define DURATION_MIN_MS 40
 #define DURATION_MAX_MS 1300
 #define GAP_MAX_MS      5000
@@ -14,7 +14,7 @@
 #define WAIT_MS_MAX     600000u
 #define NUMBERS_MAX     2
 
-/* "1234# 120 80" @return numbers behind the digits; -EINVAL */
+/* Parse "1234# 120 80". @return count of numbers after the digits; -EINVAL */
 static int digits_parse(const char *text,
 			char digits[static WIRE_DIGITS_MAX + 1],
 			uint64_t numbers[static NUMBERS_MAX], uint64_t max)

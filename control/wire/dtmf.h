@@ -12,7 +12,7 @@
 #define WIRE_DIGITS_MAX 64
 /* Argument of a `dtmf` action: "1234# 100 100". */
 struct wire_dtmf {
-	char digits[WIRE_DIGITS_MAX + 1]; /* capitals */
+	char digits[WIRE_DIGITS_MAX + 1]; /* A to D as capitals */
 	uint16_t duration_ms;             /* of each; default 100 */
 	uint16_t gap_ms;                  /* between two; default 100 */
 };
@@ -26,7 +26,7 @@ struct wire_dtmf_expect {
 
 /** Parse the argument of a `dtmf` action. @return 0; -EINVAL */
 int wire_dtmf_parse(const char *text, struct wire_dtmf *ret);
-/** The same of `assert_dtmf`. @return 0; -EINVAL */
+/** Parse the argument of an `assert_dtmf` action. @return 0; -EINVAL */
 int wire_dtmf_expect_parse(const char *text, struct wire_dtmf_expect *ret);
 
 #endif

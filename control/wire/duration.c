@@ -14,7 +14,7 @@ static bool in_range(double s)
 	return s >= 0 && s <= DURATION_S_MAX;
 }
 
-/** Parse "a" or "a,b". @return count of numbers; 0 it is neither */
+/** Parse "a" or "a,b". @return count of numbers; 0 neither form */
 static int numbers(const char *text, double *a, double *b)
 {
 	char copy[TEXT_BYTES_MAX];

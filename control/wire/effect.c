@@ -1,5 +1,5 @@
-/* Refuse members that have no effect beside the others: their author meant
- * another test than the one that would run. */
+/* Refuse members that have no effect beside the others: the test that would run
+ * is not the one that its author meant. */
 #include "control/wire/action_members.h"
 
 #include <strings.h>
@@ -23,7 +23,7 @@ static int first_without(struct decoder *d, const struct effect *effects,
 	return 0;
 }
 
-/* Without audio_codecs the offer is PCMU and PCMA. */
+/* True if Opus is offered. Without audio_codecs the offer is PCMU and PCMA. */
 static bool has_opus(const struct wire_action *a)
 {
 	for (size_t i = 0; i < a->codec_count; i++) {
@@ -38,7 +38,8 @@ static int media_check(struct decoder *d, const struct wire_action *a)
 	static const char server[] =
 		"without turn_server: name that, or leave it out";
 	bool ice = a->nat == WIRE_NAT_ICE;
-	/* servers may be set for tests with and without NAT traversal alike */
+	/* a server is accepted with every kind of NAT traversal, even if that
+	 * kind does not use it */
 	bool nat = a->nat != WIRE_NAT_NONE;
 	const struct effect effects[] = {
 		{a->srtp_suite_count > 0, a->encryption != WIRE_ENCRYPTION_NONE,

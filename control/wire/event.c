@@ -12,7 +12,7 @@ static json_t *event_new(struct wire_time when, const char *kind)
 			 "mono", (json_int_t)when.mono_ns, "kind", kind);
 }
 
-/* {t, mono, kind, and what the caller writes up to the closing brace */
+/* Begin {t, mono, kind; the caller writes the rest and the closing brace. */
 static void event_open(struct writer *w, struct wire_time when,
 		       const char *kind)
 {

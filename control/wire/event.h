@@ -16,11 +16,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** @param d  d->n > 0 */
+/** Encode a distribution. @param d  d->n > 0 */
 json_t *wire_distribution_encode(const struct distribution *d);
 /**
- * Write the totals of a stream: an object that is not closed yet, as its
- * sources and its audio are members of it.
+ * Write the totals of a stream: an object that is left open, as its sources and
+ * its audio follow as members.
  */
 void wire_stream_begin(struct writer *w, const struct stream_total *total,
 		       bool outgoing);
@@ -33,7 +33,7 @@ void wire_stream_begin(struct writer *w, const struct stream_total *total,
 void wire_stream_sources(struct writer *w, const struct buf *sources);
 
 /**
- * Write a stream whole.
+ * Write a complete stream.
  * @param begun  what wire_stream_begin() and wire_stream_sources() wrote;
  *               empty: nothing is written
  * @param audio  of wire_audio_encode(), borrowed; NULL: none
@@ -42,7 +42,7 @@ void wire_stream_finish(struct writer *w, const struct buf *begun,
 			const json_t *audio);
 
 /** Write one source (SSRC) of a received stream.
- * @param wall_offset_ns  wall clock less monotonic clock */
+ * @param wall_offset_ns  wall clock minus monotonic clock */
 void wire_source_write(struct writer *w, const struct stream_source *source,
 		       int64_t wall_offset_ns);
 
@@ -56,6 +56,7 @@ struct wire_time {
 };
 
 /**
+ * Write a `state` event.
  * @param account  may be NULL
  * @param call     NULL for REGISTER_*
  * @param text     may be NULL
@@ -79,7 +80,7 @@ struct wire_event_call {
 	const char *call;
 	const char *account;
 	bool outgoing;
-	const char *placed_for; /* the call whose transfer it serves; NULL */
+	const char *placed_for; /* call whose REFER it serves; NULL: none */
 	const char *peer;
 	const char *call_id;
 	bool established;
@@ -90,11 +91,11 @@ struct wire_event_call {
 	bool has_duration;
 	double duration_ms;
 	const char *end;
-	bool expected_end; /* it ended by what the test asked for */
+	bool expected_end; /* it ended as the test asked for */
 	unsigned code;     /* 0: none */
 	const char *reason;
 	const char *warning; /* of the peer that refused it; NULL: none */
-	/* of the action: codecs (none: PCMU and PCMA), encryption */
+	/* the action's codecs (none: PCMU and PCMA) and encryption */
 	const char *const *codecs;
 	size_t codec_count;
 	const char *encryption; /* as media_encryption; NULL: none */
@@ -112,17 +113,17 @@ struct wire_path_pair {
 	const char *remote;
 };
 
-/** Where ICE led a call's media. */
+/** The media path of a call, found by STUN, TURN or ICE. */
 struct wire_path {
 	const char *mode;   /* "stun", "turn", "ice" */
-	const char *reason; /* it failed; NULL: it did not */
+	const char *reason; /* why it failed; NULL: it did not */
 	bool controlling;   /* ice */
 	bool lite;
 	size_t pair_count; /* RTP, RTCP: 0 to 2 */
 	struct wire_path_pair pairs[2];
 };
 json_t *wire_path_encode(const struct wire_path *path);
-/** @param path  of wire_path_encode(), borrowed */
+/** Encode a `path` event. @param path  of wire_path_encode(), borrowed */
 json_t *wire_event_path(struct wire_time when, const char *call, json_t *path);
 
 struct wire_event_dtmf {
@@ -133,7 +134,7 @@ struct wire_event_dtmf {
 	bool has_ms;
 	double ms;
 };
-/** A digit that was sent, or received to its end. */
+/** Encode a `dtmf` event: a digit that was sent, or received to its end. */
 json_t *wire_event_dtmf(struct wire_time when, const struct wire_event_dtmf *d);
 
 json_t *wire_event_assert(struct wire_time when, const char *call,
@@ -150,7 +151,7 @@ struct wire_event_evidence {
 	uint64_t rtcp_invalid;
 	uint64_t rtp_send_refused;
 	uint64_t rtcp_send_refused;
-	/* what strangers and broken peers did (media/media.h) */
+	/* unexpected, unauthentic and dropped packets (media/media.h) */
 	uint64_t foreign_packets;
 	uint64_t ssrc_collisions;
 	uint64_t srtp_refused;
@@ -160,11 +161,11 @@ struct wire_event_evidence {
 	uint64_t dtls_refused;
 	uint64_t packets_unsent;
 	uint64_t stun_dropped;
-	uint64_t starts_missed; /* calls that were due and had no RTP port */
+	uint64_t starts_missed; /* calls that were due, but had no RTP port */
 	struct distribution send_lateness_ms; /* n = 0: none */
 	double send_lateness_p99_ms;
-	/* class of the threads: normal, nice, realtime, overrun; NULL: there
-	 * are none */
+	/* scheduling of the send threads: normal, nice, realtime, overrun;
+	 * NULL: there are none */
 	const char *send_scheduling;
 	const char *receive_scheduling;
 };
@@ -174,7 +175,7 @@ json_t *wire_event_evidence(struct wire_time when,
 json_t *wire_event_flaw(struct wire_time when, const char *name, uint64_t count,
 			const char *text);
 
-/** An artifact that does not reach the controller. */
+/** Encode an `artifact_lost` event: the file does not reach the controller. */
 json_t *wire_event_artifact_lost(struct wire_time when, const char *name,
 				 const char *text);
 

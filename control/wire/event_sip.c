@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** RFC 4648 section 4. @return text to free(), NULL when out of memory */
+/** Encode in base64 (RFC 4648 section 4). @return text to free(); NULL: out of
+ * memory */
 static char *base64(const char *data, size_t len)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -34,7 +35,7 @@ static char *base64(const char *data, size_t len)
 	return text;
 }
 
-/* A NUL is UTF-8, but no text that a JSON reader takes back. */
+/* True for UTF-8 without NUL: jansson refuses a NUL in a string. */
 static bool is_text(const char *data, size_t len)
 {
 	size_t n;

@@ -19,7 +19,7 @@ static void write_count(struct writer *w, const char *name, uint64_t count)
 	writer_integer(w, name, (int64_t)count);
 }
 
-/** @param d  empty: no member */
+/** Write a distribution as a member. @param d  empty: no member is written */
 static void write_distribution(struct writer *w, const char *name,
 			       const struct distribution *d)
 {
@@ -116,7 +116,8 @@ static const char *lost_by_name(enum stream_lost_by by)
 	return NULL;
 }
 
-/* How the peer counted what we sent, and how far its last report reaches. */
+/* Write what the peer's RTCP reports say about the stream we sent, and how far
+ * its last report reaches. */
 static void write_reports(struct writer *w, const struct stream_total *total)
 {
 	char note[128];
@@ -143,7 +144,7 @@ static void write_reports(struct writer *w, const struct stream_total *total)
 	}
 }
 
-/* What only one direction knows. */
+/* Write the figures that exist for one direction only. */
 static void write_quality(struct writer *w, const struct stream_total *total)
 {
 	if (total->has_quality)

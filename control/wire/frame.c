@@ -18,8 +18,8 @@
 struct wire_channel {
 	int fd;
 	bool closed;    /* end of file seen */
-	size_t taken;   /* bytes of in that were handed out last */
-	size_t scanned; /* bytes of in without a line end */
+	size_t taken;   /* bytes of `in` that were handed out last */
+	size_t scanned; /* bytes of `in` known to have no line end */
 	struct buf in;
 	struct buf out;
 	size_t out_done; /* bytes of out already written */
@@ -46,7 +46,7 @@ struct wire_channel *wire_channel_free(struct wire_channel *c)
 {
 	if (c) {
 		close(c->fd);
-		/* A job holds passwords. */
+		/* Wipe: a job holds passwords. */
 		if (c->in.data)
 			explicit_bzero(c->in.data, c->in.allocated);
 		if (c->out.data)
@@ -82,8 +82,8 @@ static int sink(const char *data, size_t len, void *arg)
 }
 
 /**
- * End the frame that begins at `start`, and write what the socket takes.
- * @param err  of its text; the frame is taken back then
+ * End the frame that begins at `start`, and write as much as the socket takes.
+ * @param err  of writing its text; if not 0 the frame is removed again
  */
 static int frame_end(struct wire_channel *c, size_t start, int err)
 {
@@ -122,8 +122,8 @@ int wire_channel_send_text(struct wire_channel *c, const char *text, size_t len)
 int wire_channel_flush(struct wire_channel *c)
 {
 	while (c->out_done < c->out.used) {
-		/* A socket, so that a reader who left is an error and no
-		 * signal. */
+		/* send() and MSG_NOSIGNAL: a closed peer gives EPIPE, no
+		 * SIGPIPE. */
 		ssize_t n = send(c->fd, c->out.data + c->out_done,
 				 c->out.used - c->out_done, MSG_NOSIGNAL);
 
@@ -135,7 +135,7 @@ int wire_channel_flush(struct wire_channel *c)
 			return -EPIPE;
 		c->out_done += (size_t)n;
 	}
-	/* Moving the rest costs: only when at least half is done. */
+	/* Move the rest only when at least half is written: moving costs. */
 	if (c->out_done > 0 && c->out_done >= c->out.used - c->out_done) {
 		buf_consume(&c->out, c->out_done);
 		c->out_done = 0;
@@ -143,7 +143,7 @@ int wire_channel_flush(struct wire_channel *c)
 	return (int)(c->out.used - c->out_done);
 }
 
-/** @return 1 a line was taken; 0 no whole line there; -EBADMSG; -EMSGSIZE */
+/** Take one line. @return 1; 0 no complete line yet; -EBADMSG; -EMSGSIZE */
 static int take_line(struct wire_channel *c, json_t **ret)
 {
 	char *end = c->in.used > c->scanned

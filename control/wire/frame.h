@@ -1,7 +1,7 @@
 /**
  * Messages between supervisor (or the command line) and an engine process: a
- * stream socket, one compact JSON object a line, at most WIRE_FRAME_BYTES.
- * Thread: one owner a channel.
+ * stream socket, one compact JSON object per line, at most WIRE_FRAME_BYTES.
+ * Thread: one owner per channel.
  */
 #ifndef OFFHOOK_WIRE_FRAME_H
 #define OFFHOOK_WIRE_FRAME_H
@@ -13,39 +13,41 @@
 
 struct wire_channel;
 
-/** Takes over fd (made non-blocking). @return 0; -ENOMEM; -errno */
+/** Make a channel. @param fd  taken over, made non-blocking
+ * @return 0; -ENOMEM; -errno */
 int wire_channel_new(struct wire_channel **ret, int fd);
 struct wire_channel *wire_channel_free(struct wire_channel *c);
 int wire_channel_fd(const struct wire_channel *c);
 
 /**
- * Queue a message and write what the socket takes.
+ * Queue a message and write as much as the socket takes.
  * @param message  borrowed
  * @return 0; -EMSGSIZE; -ENOBUFS the queue (64 MiB) is full; -EPIPE
  */
 int wire_channel_send(struct wire_channel *c, json_t *message);
 
 /**
- * The same of a message that is JSON text already.
+ * Send a message that is already JSON text, as wire_channel_send().
  * @param text  borrowed; one object in compact form, without a line end
  * @param len   bytes
  */
 int wire_channel_send_text(struct wire_channel *c, const char *text,
 			   size_t len);
 
-/** Write what is queued. @return bytes still queued; -EPIPE */
+/** Write queued messages as far as the socket takes them. @return bytes still
+ * queued; -EPIPE */
 int wire_channel_flush(struct wire_channel *c);
 
 /**
- * Read one message if a whole one is there.
+ * Read one message if a complete one has arrived.
  * @return 1 and *ret a new reference; 0 none yet; -EPIPE the other side is
  *         gone; -EBADMSG not JSON; -EMSGSIZE
  */
 int wire_channel_receive(struct wire_channel *c, json_t **ret);
 
 /**
- * The message that wire_channel_receive() handed out last, as it came, without
- * its line end.
+ * Get the text of the message that wire_channel_receive() returned last, as
+ * received, without its line end.
  * @param ret_len  bytes
  * @return valid until the next wire_channel_receive(), not terminated
  */

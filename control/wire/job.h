@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 /* The actions of a test: X(enumerator, name on the wire). The engine starts one
- * by action_NAME_start() (agent/engine/job/job_internal.h). */
+ * with action_NAME_start() (agent/engine/job/job_internal.h). */
 /* clang-format off */
 #define WIRE_ACTIONS(X) \
 	X(REGISTER, register) \
@@ -43,7 +43,7 @@ const char *wire_action_name(enum wire_action_type type);
 /* RTP without signalling. */
 struct wire_stream {
 	char host[46];       /* IPv4 or IPv6 address */
-	uint16_t port;       /* of RTP; RTCP goes to the next one */
+	uint16_t port;       /* of RTP; RTCP uses the next one */
 	uint16_t local_port; /* even; 0: any of the RTP range */
 };
 
@@ -73,7 +73,7 @@ struct wire_host {
 struct wire_header {
 	const char *name;
 	const char *value;
-	const char *message_type; /* "any" if it was empty or left out */
+	const char *message_type; /* "any" if empty or left out */
 };
 
 /* What an entry of sipclient_actions does. */
@@ -122,7 +122,7 @@ enum wire_audio_kind {
 	WIRE_AUDIO_SOUND,
 	WIRE_AUDIO_SILENCE,
 	WIRE_AUDIO_TONE,
-	WIRE_AUDIO_PROMPT, /* the one that is expected */
+	WIRE_AUDIO_PROMPT, /* expect_prompt of the action */
 };
 
 /* Argument of an `assert_audio` action: "sound 5000", "silence 2000",
@@ -130,7 +130,7 @@ enum wire_audio_kind {
 struct wire_audio_expect {
 	enum wire_audio_kind kind;
 	uint16_t hz;      /* tone: 100 to 3600 */
-	uint32_t wait_ms; /* the longest wait; silence: how long */
+	uint32_t wait_ms; /* longest wait; silence: its length */
 };
 
 /* How digits are sent. */
@@ -148,17 +148,17 @@ enum wire_encryption {
 	WIRE_ENCRYPTION_DTLS,
 };
 
-/* RTCP on the port of RTP */
+/* RTP and RTCP on one port (RFC 5761) */
 enum wire_mux {
-	WIRE_MUX_TAKE, /* an offer of it is taken */
+	WIRE_MUX_TAKE, /* not offered; accepted in an offer */
 	WIRE_MUX_OFFER,
-	WIRE_MUX_REFUSE, /* nor is an offer of it taken */
+	WIRE_MUX_REFUSE, /* neither offered nor accepted */
 };
 
 enum wire_nat {
 	WIRE_NAT_NONE,
-	WIRE_NAT_STUN, /* the address that a STUN server sees */
-	WIRE_NAT_TURN, /* through a TURN server */
+	WIRE_NAT_STUN, /* mapped address from a STUN server */
+	WIRE_NAT_TURN, /* relayed by a TURN server */
 	WIRE_NAT_ICE,
 };
 
@@ -168,7 +168,7 @@ enum wire_prack {
 	WIRE_PRACK_REQUIRED,
 };
 
-/* Whom a session timer names to refresh (RFC 4028). */
+/* Refresher of a session timer (RFC 4028). */
 enum wire_refresher {
 	WIRE_REFRESHER_ANY,
 	WIRE_REFRESHER_UAC,
@@ -185,7 +185,7 @@ struct wire_call_options {
 	/* call */
 	bool late_offer;         /* INVITE without SDP */
 	uint32_t ring_timeout_s; /* 0: 180 */
-	uint32_t redirects_max;  /* contacts of 3xx to try; 0: end there */
+	uint32_t redirects_max; /* contacts of a 3xx to try; 0: the call ends */
 };
 
 /* Event packages: presence (RFC 3856), message waiting (RFC 3842). */
@@ -200,7 +200,7 @@ struct wire_presence {
 	const char *note; /* or NULL */
 };
 
-/* Voice messages of a mailbox: "2/8 (0/2)", new/old, and of them urgent. */
+/* Voice messages of a mailbox: "2/8 (0/2)" is new/old (urgent new/old). */
 struct wire_mwi {
 	bool given;
 	uint32_t fresh;
@@ -217,14 +217,14 @@ enum wire_digest {
 	WIRE_DIGEST_SHA512_256,
 };
 
-/* answer: who calls must show credentials (digest). */
+/* answer: callers must authenticate with digest credentials. */
 struct wire_challenge {
-	uint16_t code; /* 401, 407; 0: nobody is asked */
+	uint16_t code; /* 401, 407; 0: no challenge */
 	enum wire_digest algorithm;
-	bool all;            /* also requests within calls */
-	uint32_t nonce_uses; /* requests that a nonce is good for; 0: any */
-	uint32_t stale;      /* so many right answers are called stale first */
-	const struct wire_credential *credentials; /* that are let through */
+	bool all;            /* also requests within dialogs */
+	uint32_t nonce_uses; /* requests that may use a nonce; 0: any */
+	uint32_t stale; /* correct responses refused with stale=true first */
+	const struct wire_credential *credentials; /* those that are accepted */
 	size_t credential_count;
 };
 
@@ -232,11 +232,11 @@ struct wire_challenge {
 struct wire_tls {
 	bool verify;
 	const char *server_name; /* NULL: the host's name */
-	const char *ca;          /* PEM, NULL: those of the system */
-	const char *certificate; /* name of ours on the agent; NULL: its own */
+	const char *ca;          /* PEM; NULL: the system's */
+	const char *certificate; /* its name on the agent; NULL: default */
 };
 
-/* Who carries it out. */
+/* The user agent that carries out an action. */
 enum wire_client {
 	WIRE_CLIENT_NATIVE,
 	WIRE_CLIENT_BARESIP,
@@ -251,10 +251,10 @@ struct wire_action {
 	size_t credential_count;
 	const struct wire_host *hosts; /* by priority */
 	size_t host_count;
-	/* no target was named: each account goes where it has registered; what
-	 * stands here is that of the role's last register action */
+	/* the action has no target of its own: each account uses that of its
+	 * registration; here stands that of the role's last register action */
 	bool target_inherited;
-	const char *domain;         /* of the target; NULL: the host */
+	const char *domain;         /* SIP domain; NULL: the host */
 	const char *outbound_proxy; /* SIP URI or NULL */
 	struct wire_tls tls;
 	uint32_t regexpire_s; /* default 3600 */
@@ -277,21 +277,22 @@ struct wire_action {
 	enum wire_mux rtcp_mux; /* default: with DTLS OFFER */
 	const char *srtp_suites[WIRE_SRTP_SUITES_MAX]; /* names in SDP */
 	size_t srtp_suite_count; /* 0: all, in the engine's order */
-	/* of an uploaded prompt, 64 lower-case hex digits; NULL: the agent has
-	 * a file of the name */
+	/* of an uploaded prompt, 64 lower-case hex digits; NULL: `prompt` is a
+	 * file of the agent */
 	const char *prompt_sha256;
 	enum wire_dtmf_mode dtmf_mode;
-	/* what should be heard, as prompt and prompt_sha256; NULL: anything */
+	/* prompt that must be heard, as prompt and prompt_sha256; NULL: any
+	 * audio */
 	const char *expect_prompt;
 	const char *expect_prompt_sha256;
 	const struct wire_prompt *plays; /* uploads that `play` names */
 	size_t play_count;
-	const char *opus_fmtp; /* what we announce; NULL: the default */
+	const char *opus_fmtp; /* a=fmtp of our SDP; NULL: default */
 	bool silence_suppression;
-	bool audio_checks; /* decode and measure what is heard and sent */
-	bool audio_marker; /* play marker tones, measure the delay of those heard */
-	bool record_media;    /* every call to WAV files, a direction each */
-	bool store_artifacts; /* the same, and what is known of each call */
+	bool audio_checks; /* decode and measure received and sent audio */
+	bool audio_marker; /* play marker tones, measure their delay */
+	bool record_media; /* record every call, one WAV file per direction */
+	bool store_artifacts; /* likewise, and the event of each call */
 
 	struct wire_call_options call_options;
 
@@ -301,7 +302,7 @@ struct wire_action {
 	uint16_t answer_code; /* 200: take the call */
 	/* URIs, separated by commas; set if answer_code is a redirect */
 	const char *answer_contact;
-	bool accept_refer; /* REFERs outside of dialogs: calls are placed */
+	bool accept_refer; /* place calls for REFERs outside of dialogs */
 	bool early_media;  /* 183 with SDP instead of 180 */
 
 	/* call */
@@ -323,23 +324,24 @@ struct wire_action {
 	/* message */
 	const char *message; /* its text */
 
-	/* subscribe, publish: 0 ends what there is, subscribe else fetches */
+	/* subscribe, publish: expires_s 0 ends the subscription or publication;
+	 * without a subscription it fetches the state once */
 	enum wire_package package;
 	uint32_t expires_s; /* default 3600 */
-	/* answer, publish, notify: what subscribers are told */
+	/* answer, publish, notify: the state sent to subscribers */
 	struct wire_presence presence;
 	struct wire_mwi mwi;
 
 	struct wire_challenge challenge; /* answer */
 
 	/* wait */
-	uint32_t wait_ms; /* at most */
+	uint32_t wait_ms; /* longest wait */
 	uint32_t
 		wait_calls; /* until so many answered calls have ended; 0: no */
 };
 
 struct wire_step {
-	const struct wire_action *actions; /* this role's only; may be none */
+	const struct wire_action *actions; /* of this role only; may be empty */
 	size_t action_count;
 };
 
@@ -368,31 +370,33 @@ struct wire_job {
 int wire_audio_expect_parse(const char *text, struct wire_audio_expect *ret);
 
 /**
- * Take a STUN or TURN server apart: "host", "host:port", "[2001:db8::1]:port".
- * @param port  in: what is meant without one
+ * Split the address of a STUN or TURN server: "host", "host:port",
+ * "[2001:db8::1]:port".
+ * @param port  in/out; in: the default
  * @return 0; -EINVAL (nothing is written) */
 int wire_server_parse(const char *text, char *host, size_t size,
 		      uint16_t *port);
 
 /**
- * Fill a dial_destination: {{n}} is the call's number from 0,
- * {{credential.username}} the caller's user, {{ROLE.username}} the user of
- * the role's list at n modulo its length.
+ * Replace the placeholders of a dial_destination: {{n}} is the call's number
+ * from 0, {{credential.username}} the caller's user name, {{ROLE.username}} the
+ * user name at n modulo the length of the role's list.
  * @return length; -EINVAL unknown placeholder or empty list; -ENAMETOOLONG
  */
 int wire_expand_dial(char *dst, size_t size, const char *template,
 		     const struct wire_job *job, unsigned n,
 		     const char *credential_username);
 
-/** What the arguments of an action's calls can be filled with. */
+/** The values of the placeholders in the arguments of an action's calls. */
 struct wire_fillings {
 	const struct wire_job *job;
-	const struct wire_credential *users; /* whose accounts call, answer */
+	const struct wire_credential *users; /* accounts that call or answer */
 	size_t user_count;
-	unsigned count; /* fillings, the first 1000 of them; >= 1 */
+	unsigned count; /* of calls to check, 1 to 1000 */
 };
 
 /**
+ * Collect the placeholder values of an action.
  * @param registered  the last register action before this one, whose accounts
  *                    it uses; NULL: none
  */
@@ -400,12 +404,12 @@ void wire_fillings_init(struct wire_fillings *ret, const struct wire_job *job,
 			const struct wire_action *action,
 			const struct wire_action *registered);
 
-/** @return the last register action before this one; NULL: there is none */
+/** Find the last register action before this one. @return NULL: none */
 const struct wire_action *wire_registered_before(const struct wire_job *job,
 						 const struct wire_action *a);
 
 /**
- * Fill in an argument as call n of the action does.
+ * Replace the placeholders of an argument by the values of call n.
  * @param n  < fillings->count
  * @return as of wire_expand_dial()
  */

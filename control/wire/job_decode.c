@@ -17,7 +17,7 @@
 #define PEERS_MAX              32
 
 struct job_box {
-	struct wire_job job; /* first: wire_job_free() gets its address */
+	struct wire_job job; /* must be first: wire_job_free() casts it */
 	struct arena arena;
 };
 

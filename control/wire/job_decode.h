@@ -1,5 +1,5 @@
 /**
- * Reading a job (job.h) out of its JSON.
+ * Decode a job (job.h) from JSON.
  * Thread: any.
  */
 #ifndef OFFHOOK_WIRE_JOB_DECODE_H
@@ -16,7 +16,7 @@ struct wire_job;
  * unknown action types, names of sipclient_actions, codecs, transports and
  * values out of range are refused.
  * @param spec    borrowed
- * @param reason  on failure: one sentence with a JSON pointer to the place
+ * @param reason  written on failure: a JSON pointer and one sentence
  * @return 0; -EINVAL; -ENOMEM
  */
 int wire_job_decode(struct wire_job **ret, json_t *spec,

@@ -1,6 +1,6 @@
 /**
- * What a job may hold at most, and the checks of its texts that need no job:
- * for whoever writes one, or refuses it before it is sent.
+ * Ceilings of a job, and checks of its texts that need no job. They serve
+ * modules that write a job, or refuse it before it is sent.
  * Thread: any; pure.
  */
 #ifndef OFFHOOK_WIRE_JOB_LIMITS_H
@@ -10,7 +10,7 @@
 
 /* Ceilings; a spec above one is refused with its name in the reason. */
 #define WIRE_STEPS_MAX          32
-#define WIRE_ACTIONS_MAX        32 /* a step */
+#define WIRE_ACTIONS_MAX        32 /* per step */
 #define WIRE_CREDENTIALS_MAX    10000
 #define WIRE_HOSTS_MAX          16
 #define WIRE_HEADERS_MAX        32
@@ -22,17 +22,17 @@
 
 #define WIRE_FMTP_BYTES_MAX 110 /* of MEDIA_FMTP_BYTES, with our own words */
 
-/* The sentence that says why a message was refused, with its terminator. */
+/* The reason why a message was refused: one sentence, with its terminator. */
 #define WIRE_REASON_BYTES 256
 
-/* An argument of sipclient_actions, filled in. */
+/* An argument of sipclient_actions with its placeholders replaced. */
 #define WIRE_ARGUMENT_BYTES 1024
 
-/** An argument of sipclient_actions has placeholders to fill in. */
+/** True if an argument of sipclient_actions has placeholders. */
 bool wire_argument_is_template(const char *argument);
 
-/** Letters, digits, '.', '_' and '-', no '.' first; 64 bytes at most: a part
- * of a file's name (docs/internals/signalling.md). Thread: any. */
+/** True for 1 to 64 letters, digits, '.', '_' and '-' that do not begin with
+ * '.': the name is part of a file name (docs/internals/signalling.md). */
 bool wire_certificate_name_valid(const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 /**
  * Flags for json_dumps() and related functions: how real numbers are printed.
- * By default jansson prints 17 digits, 3.6000000000000001. Integers are printed
- * in full by either, those above 2^53 too.
+ * By default jansson prints 17 digits, 3.6000000000000001. Both flags print
+ * integers in full, also those above 2^53.
  * Thread: any.
  */
 #ifndef OFFHOOK_WIRE_JSON_H
@@ -10,12 +10,11 @@
 #include <float.h>
 #include <jansson.h>
 
-/** For the API: a number given as a decimal of up to 15 digits is printed as
- * that decimal (C11 5.2.4.2.2, DBL_DIG), any other number loses at most half a
- * unit of the 15th digit. */
+/** For the API: a decimal of up to 15 digits is printed as it was given (C11
+ * 5.2.4.2.2, DBL_DIG). Any other number is rounded to 15 digits. */
 #define JSON_DECIMAL JSON_REAL_PRECISION(DBL_DIG)
 
-/** Between our own programs: reading it gives the same double (C11 5.2.4.2.2,
+/** Between our own programs: the reader gets the same double (C11 5.2.4.2.2,
  * DBL_DECIMAL_DIG). */
 #define JSON_EXACT JSON_REAL_PRECISION(DBL_DECIMAL_DIG)
 

@@ -44,7 +44,7 @@ static const char *skip_number_or_word(const char *p, const char *end)
 	return p;
 }
 
-/* An object or array: up to the bracket that closes the first one. */
+/* Skip an object or array, including its closing bracket. */
 static const char *skip_nested(const char *p, const char *end)
 {
 	size_t depth = 0;
@@ -71,7 +71,7 @@ static const char *skip_value(const char *p, const char *end)
 	return skip_number_or_word(p, end);
 }
 
-/* Behind the comma, if one follows. */
+/* Skip a comma, if one follows. */
 static const char *skip_comma(const char *p, const char *end)
 {
 	p = skip_space(p, end);
@@ -120,8 +120,8 @@ int json_text_item(struct json_text *array, struct json_text *ret)
 	const char *p = skip_space(array->at, end);
 	const char *item_end;
 
-	/* The rest that a call leaves begins with the comma before the next
-	 * item; the array itself begins with its bracket. */
+	/* The array begins with its bracket; the rest left by an earlier call
+	 * begins with the comma before the next item. */
 	if (p == end || (*p != '[' && *p != ','))
 		return 0;
 	p = skip_space(p + 1, end);
@@ -139,7 +139,7 @@ int json_text_item(struct json_text *array, struct json_text *ret)
 /* jansson prints no '+' and no leading zeros in an exponent. */
 static void shorten_exponent(char *exponent)
 {
-	char *digits = exponent + 1; /* behind a sign, which printf() prints */
+	char *digits = exponent + 1; /* skips the sign that printf() prints */
 
 	if (*exponent == '-')
 		exponent++;
@@ -156,12 +156,12 @@ size_t json_real_text(char dst[static JSON_REAL_BYTES], double value,
 
 	if (exponent)
 		shorten_exponent(exponent + 1);
-	else if (!strchr(dst, '.')) /* a real is no integer to the reader */
+	else if (!strchr(dst, '.')) /* keep it a real for the reader */
 		memcpy(dst + len, ".0", sizeof(".0"));
 	return strlen(dst);
 }
 
-/* Real numbers only: an integer is exact, however long it is. */
+/* Shorten real numbers only: integers of any length are exact. */
 static int add_number(struct buf *b, const char *text, size_t len)
 {
 	char number[JSON_REAL_BYTES];
@@ -171,7 +171,7 @@ static int add_number(struct buf *b, const char *text, size_t len)
 	    (!memchr(text, '.', len) && !memchr(text, 'e', len) &&
 	     !memchr(text, 'E', len)))
 		return buf_add(b, text, len);
-	copy = strndup(text, len); /* strtod() needs its end */
+	copy = strndup(text, len); /* strtod() needs a terminator */
 	if (!copy)
 		return -ENOMEM;
 	len = json_real_text(number, strtod(copy, NULL), DBL_DIG);

@@ -1,7 +1,7 @@
 /**
- * JSON that stays text: pieces of a document that a parser has accepted, found
- * without building a tree again, and real numbers printed into text. Results
- * are stored and handed on this way (docs/internals/wire.md).
+ * JSON handled as text: find members and items of a document that a parser has
+ * already accepted, without building a tree; print real numbers. Results are
+ * stored and passed on this way (docs/internals/wire.md).
  * Thread: any; pure.
  */
 #ifndef OFFHOOK_WIRE_JSON_TEXT_H
@@ -11,8 +11,9 @@
 
 struct buf;
 
-/** A value's text, or the rest of one. Borrowed, not terminated. Of text that
- * is no JSON the functions below find wrong pieces, but none outside of it. */
+/** The text of a value, or the rest of it. Borrowed, not terminated. If it is
+ * not JSON, the functions below find wrong pieces, but never read outside it.
+ */
 struct json_text {
 	const char *at;
 	size_t len;
@@ -22,15 +23,15 @@ struct json_text {
  * Find a member of an object.
  * @param object  begins with its bracket or white space
  * @param ret     the member's value
- * @return 1; 0 there is no such member; -EINVAL no object, or the text cannot
- *         tell, as the name of a member is written with escapes
+ * @return 1; 0 there is no such member; -EINVAL not an object, or a member's
+ *         name has escapes, which are not compared
  */
 int json_text_member(struct json_text object, const char *name,
 		     struct json_text *ret);
 
 /**
  * Take the next item of an array.
- * @param array  in: the array, or what the last call has left of it
+ * @param array  in/out: the array, or the rest that the last call left
  * @param ret    the item
  * @return 1; 0 there is none (array and ret unchanged)
  */

@@ -1,5 +1,5 @@
 /**
- * The measures of the API (docs/internals/engine.md): name, unit.
+ * The measures of the API (docs/internals/engine.md) with their units.
  */
 #ifndef OFFHOOK_WIRE_MEASURE_H
 #define OFFHOOK_WIRE_MEASURE_H
@@ -65,7 +65,7 @@ enum measure {
 
 const char *measure_name(enum measure m);
 const char *measure_unit(enum measure m);
-/** @return true and *ret set; false: no such measure */
+/** Find a measure by name. @return true and *ret set; false: no such measure */
 bool measure_parse(const char *name, enum measure *ret);
 
 #endif

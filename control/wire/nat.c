@@ -47,7 +47,7 @@ static int transport_decode(struct decoder *d, json_t *object,
 	return 0;
 }
 
-/* Of a pool of several the first one. */
+/* Decode the TURN credentials. If the pool has several, the first is used. */
 static int credentials_decode(struct decoder *d, json_t *object,
 			      struct wire_action *a)
 {

@@ -14,7 +14,7 @@ static bool blank(char c)
 	return c == ' ';
 }
 
-/* "2/8", up to a terminator. @return what follows; NULL: no pair */
+/* Parse "2/8". @return the text that follows; NULL: not a pair */
 static const char *pair_read(const char *text, uint32_t *a, uint32_t *b)
 {
 	uint32_t *const place[] = {a, b};

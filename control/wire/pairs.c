@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Array or array as text. @return a new reference; NULL: reason is set */
+/* Load an array, or an array as text. @return a new reference; NULL: the reason
+ * is set */
 static json_t *array_load(struct decoder *d, json_t *value, size_t max)
 {
 	json_t *array = NULL;

@@ -1,6 +1,6 @@
 /**
- * Parameters that are arrays of short arrays of texts, or such an array as
- * text, as forms send them. Internal to control/wire.
+ * Parameters that are arrays of short arrays of texts, or such an array as text
+ * (forms send it so). Internal to control/wire.
  * Thread: one owner.
  */
 #ifndef OFFHOOK_CONTROL_WIRE_PAIRS_H
@@ -9,7 +9,8 @@
 #include "control/wire/decode.h"
 
 /**
- * @param value  d's place points at it
+ * Decode every entry into a list of the arena.
+ * @param value  d points at it
  * @param max    entries
  * @param size   bytes of an item
  * @param item_h as of decode_items()
@@ -21,7 +22,7 @@ int decode_pairs(struct decoder *d, json_t *value, size_t max, size_t size,
 		 void **ret, size_t *ret_count);
 
 /**
- * A text of an entry; a whole number is taken as its text.
+ * Decode a text of an entry. A whole number is accepted as its text.
  * @param i    position in the entry
  * @param max  bytes
  * @param ret  untouched if the entry has no such text

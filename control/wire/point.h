@@ -20,10 +20,11 @@ struct wire_point {
 	json_t *sketch;        /* encoded sketch or NULL; borrowed */
 };
 
-/** @return a new object, NULL when out of memory */
+/** Encode a point. @return a new object; NULL: out of memory */
 json_t *wire_point_encode(const struct wire_point *point);
 
-/** Borrowed strings live as long as object. @return 0; -EINVAL with reason */
+/** Decode a point. Its strings are borrowed from object.
+ * @return 0; -EINVAL with reason */
 int wire_point_decode(struct wire_point *ret, json_t *object,
 		      char reason[static WIRE_REASON_BYTES]);
 

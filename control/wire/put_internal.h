@@ -1,7 +1,7 @@
 /**
- * Add members to a JSON object. Each function takes its value over, also when
- * it fails, and returns 0 or -1. The caller builds the whole message, ORs the
- * results, and put_finish() releases the object if one failed.
+ * Add members to a JSON object. Each function takes over its value, also when
+ * it fails, and returns 0 or -1. The caller adds all members and ORs the
+ * results; put_finish() releases the object if one failed.
  * Thread: any.
  */
 #ifndef OFFHOOK_CONTROL_WIRE_PUT_INTERNAL_H
@@ -9,14 +9,14 @@
 
 #include <jansson.h>
 
-/** @param value  NULL: out of memory, and fails */
+/** Add a value. @param value  NULL (out of memory): fails */
 int put_value(json_t *object, const char *name, json_t *value);
 
-/** As wire_text(). @param text  NULL: no member */
+/** Add a text by wire_text(). @param text  NULL: no member is added */
 int put_text(json_t *object, const char *name, const char *text);
 
-/** @param object  taken over @param err  of all its members, put together
- * @return object; NULL: a member failed */
+/** Finish an object. @param object  taken over @param err  results of all its
+ * members, ORed @return object; NULL: a member failed */
 json_t *put_finish(json_t *object, int err);
 
 #endif

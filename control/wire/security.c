@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* As the engine knows them: media/params.h has the list, with its sources. */
+/* The SRTP suites of media/params.h, which cites their sources. */
 static const char *const suites[] = {"AES_CM_128_HMAC_SHA1_80",
 				     "AES_CM_128_HMAC_SHA1_32",
 				     "AES_256_CM_HMAC_SHA1_80",

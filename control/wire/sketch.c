@@ -51,7 +51,7 @@ static bool is_bucket(const json_t *pair)
 	       is_count(json_array_get(pair, 1));
 }
 
-/* An absent side is an empty one. */
+/* A side that is absent is empty. */
 static bool is_side(const json_t *side)
 {
 	const json_t *pair;

@@ -9,15 +9,15 @@
 
 #include <jansson.h>
 
-/** @return a new object, NULL when out of memory */
+/** Encode a sketch. @return a new object; NULL: out of memory */
 json_t *wire_sketch_encode(const struct sketch *s);
 
 /**
  * Add the counts of an encoded sketch.
- * @param into     in/out; all zero: empty
+ * @param into     in/out; all zeros: empty
  * @param encoded  borrowed, may be NULL; any JSON value
- * @return 0; -EINVAL malformed, of another accuracy than ours, or an index
- *         outside SKETCH_INDEX_MIN..SKETCH_INDEX_MAX (into unchanged)
+ * @return 0; -EINVAL malformed, an accuracy other than SKETCH_ACCURACY, or an
+ *         index outside SKETCH_INDEX_MIN..SKETCH_INDEX_MAX (into unchanged)
  */
 int wire_sketch_add(struct sketch *into, const json_t *encoded);
 

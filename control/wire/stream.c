@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "192.0.2.1:4000", "[2001:db8::1]:4000". @return false: it is neither */
+/* Parse "192.0.2.1:4000" or "[2001:db8::1]:4000". @return false: neither */
 static bool address_parse(const char *text, struct wire_stream *s)
 {
 	const char *colon = strrchr(text, ':');

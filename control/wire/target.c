@@ -107,7 +107,8 @@ static int host_decode(struct decoder *d, json_t *object, void *item)
 	return 0;
 }
 
-/* Insertion sort: lists are short, and it keeps the given order of equals. */
+/* Insertion sort: lists are short, and hosts of equal priority keep their
+ * order. */
 static void hosts_sort(struct wire_host *list, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {
@@ -120,7 +121,7 @@ static void hosts_sort(struct wire_host *list, size_t count)
 	}
 }
 
-/* @param transport  of all hosts, NULL: each has its own */
+/* @param transport  for all hosts; NULL: each has its own */
 static int hosts_decode(struct decoder *d, json_t *target,
 			const enum wire_transport *transport,
 			struct wire_action *a)

@@ -29,8 +29,8 @@ static void raw(struct writer *w, const char *text, size_t len)
 
 /**
  * Append the comma before a value and the member's name.
- * @param more  bytes of room behind them
- * @return where the caller writes these; NULL: w->err is set
+ * @param more  bytes to reserve for the value
+ * @return where the caller writes the value; NULL: w->err is set
  */
 static char *begin(struct writer *w, const char *name, size_t more)
 {
@@ -96,7 +96,7 @@ static void escape(struct writer *w, unsigned char c)
 	raw(w, text, 6);
 }
 
-/* @return bytes at the start of text that stand in JSON as they are */
+/* @return count of bytes at the start of text that need no escaping */
 static size_t plain(const char *text, size_t len)
 {
 	size_t i = 0;
