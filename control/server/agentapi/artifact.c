@@ -34,7 +34,7 @@ static void refuse(struct request *req, struct reply *rep, int err)
 	}
 }
 
-/* Write the file, then name it in a row. @return 1 replaced; 0 new; -errno */
+/* Write the file, then its row. @return 1 replaced; 0 new; -errno */
 static int keep(struct request *req, struct artifact *a, const void *data)
 {
 	const struct controller_conf *conf = request_conf(req);

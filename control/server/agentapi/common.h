@@ -1,16 +1,16 @@
-/** What the handlers of the agent protocol share. Thread: worker. */
+/** Helpers of the handlers of the agent protocol. Thread: worker. */
 #ifndef OFFHOOK_SERVER_AGENTAPI_COMMON_H
 #define OFFHOOK_SERVER_AGENTAPI_COMMON_H
 
 #include "control/server/agentapi/agentapi.h"
 #include "control/server/store/store_lease.h"
 
-/** Read a member of the body; without it, or without a body, the fallback.
- * @return true; false: the reply is a 422 */
+/** Read an integer member of the body. *ret is the fallback if the member or
+ * the body is absent. @return true; false: the reply is a 422 */
 bool agent_integer(struct request *req, struct reply *rep, const char *member,
 		   int64_t min, int64_t max, int64_t fallback, int64_t *ret);
 
-/** Likewise, required: fallback -1 is below every min. */
+/** Read a required member: the fallback -1 is below every min. */
 bool agent_integer_required(struct request *req, struct reply *rep,
 			    const char *member, int64_t min, int64_t max,
 			    int64_t *ret);

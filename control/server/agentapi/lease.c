@@ -114,7 +114,7 @@ static bool outcome_valid(const char *outcome)
 	       strcmp(outcome, "error") == 0 || strcmp(outcome, "stopped") == 0;
 }
 
-/* Cut behind a whole UTF-8 character. */
+/* Cut a reason at the end of a UTF-8 character. */
 static void copy_reason(char text[static REASON_BYTES], const char *reason)
 {
 	size_t len = strlen(reason);

@@ -11,8 +11,8 @@
 #define FREE_MAX 10000
 #define HELD_MAX 10000
 
-/* When a poll came in, kept in its body while it is parked. A JSON key of a
- * client cannot be it: ours has a type of its own. */
+/* Get the time a poll arrived. It is kept in the poll's body while it is
+ * parked, under a JSON key whose type a client cannot send. */
 static int64_t arrival(struct request *req, int64_t now)
 {
 	static const char key[] = "\x01 arrived";

@@ -7,7 +7,8 @@
 
 #include "control/server/http/exchange.h"
 
-/** Thread: HTTP. @return the rule of a route that takes uploads; or NULL */
+/** Find the upload rule of a request's route. Thread: HTTP.
+ * @return static; NULL: the route takes no uploads */
 const struct http_upload *admit_upload(struct exchange *x);
 
 /** Set the request id: the client's, if it is safe in a log line and a header

@@ -11,7 +11,7 @@
 /**
  * Check the Authorization header, or without one the session's cookie, and set
  * request.right, key_id and agent_id.
- * @return 0; -EACCES missing, wrong, unknown or expired: not told apart;
+ * @return 0; -EACCES missing, wrong, unknown or expired (not distinguished);
  *         -EPERM the caller may not use a route of this right; -ESTALE a
  *         change by cookie without the session's X-CSRF-Token; -EIO
  */

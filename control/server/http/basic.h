@@ -1,11 +1,11 @@
 /**
  * HTTP Basic credentials (RFC 7617).
  *
- * Why not MHD_basic_auth_get_username_password() of libmicrohttpd 0.9.75: it
- * takes the scheme in one spelling only ("basic" is refused, RFC 9110 section
- * 11.1 ignores case), reads base64 that is none ("dTp*cA==" becomes "u:@p"),
- * and ends a password at a NUL byte, so that "p" and "p\0..." are the same
- * one. tests/unit/server/test-basic.c has these cases.
+ * MHD_basic_auth_get_username_password() of libmicrohttpd 0.9.75 is not used:
+ * it refuses "basic", although the scheme is case-insensitive (RFC 9110 section
+ * 11.1); it accepts invalid base64 ("dTp*cA==" becomes "u:@p"); and it ends a
+ * password at a NUL byte, so that "p" and "p\0..." are equal.
+ * tests/unit/server/test-basic.c has these cases.
  * Thread: any; pure.
  */
 #ifndef OFFHOOK_SERVER_HTTP_BASIC_H

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* The last element of a list that ends at *end, without blanks; *end moves in
- * front of it. @return false: there is none, or it is too long */
+/* Get the last element, without blanks, of the list that ends at *end; move
+ * *end before it. @return false: there is none, or it is too long */
 static bool last_element(const char *list, size_t *end, char *text, size_t size)
 {
 	size_t start, len;
@@ -30,8 +30,9 @@ static bool last_element(const char *list, size_t *end, char *text, size_t size)
 	return true;
 }
 
-/* An element that is no address was not written by a trusted proxy, nor was
- * anything left of it: the last valid address counts. */
+/* Find the client in X-Forwarded-For, from right to left. An element that is
+ * not an address was not written by a trusted proxy, and nothing to its left
+ * can be trusted: the last valid address counts. */
 static void forwarded_address(struct client *ret, const char *list,
 			      const struct netlist *trusted)
 {
@@ -50,8 +51,8 @@ static void forwarded_address(struct client *ret, const char *list,
 
 #define NAME_BYTES 256
 
-/* Take the port off a Host (RFC 9110 section 7.2), and an address out of its
- * brackets. @return false: it is no host */
+/* Remove the port of a Host (RFC 9110 section 7.2) and the brackets of an
+ * address. @return false: not a valid host */
 static bool host_name(const char *host, char name[static NAME_BYTES])
 {
 	const bool bracket = host[0] == '[';

@@ -19,7 +19,8 @@ struct client {
 	bool secure; /* the client speaks TLS, to us or to the proxy */
 };
 
-/** What is known of a request. Only peer, local and ours are never NULL. */
+/** Facts about a request and the configuration. Only peer, local and ours are
+ * never NULL. */
 struct client_facts {
 	const char *peer; /* address of the connection */
 	bool tls;         /* of the connection */
@@ -27,19 +28,21 @@ struct client_facts {
 	const char *forwarded_for;
 	const char *forwarded_proto;
 	const char *public_url; /* configured */
-	const char *names;      /* configured: those a client may call us by,
-				 * with blanks or commas between; or NULL */
-	const char *local;      /* address the connection came to, no port */
-	const char *ours;       /* the same as a URL */
+	const char *names;      /* configured: valid Host names, separated by
+				 * blanks or commas; or NULL */
+	const char *local;      /* our address of the connection, no port */
+	const char *ours;       /* URL of that address and its port */
 };
 
 /**
- * Forwarded headers count only from a trusted peer: the address is the last
- * of X-Forwarded-For that is no trusted one itself, as whoever wrote it was
- * trusted. base_url is public_url; without it made of the Host, if that is a
- * configured name, localhost, a loopback address or the one the connection
- * came to; else it is ours. Anybody can send any Host, and links with it would
- * lead others there.
+ * Find the client's address and our URL.
+ * Forwarded header fields count only if the peer is a trusted proxy. The
+ * client's address is then the last one of X-Forwarded-For that is not itself a
+ * trusted proxy.
+ * base_url is public_url if configured. Else it is made of the Host, if that is
+ * a configured name, localhost, a loopback address or the connection's local
+ * address; else it is `ours`. Other Hosts are not used: anybody can send any
+ * Host, and links made of it would lead other users there.
  */
 void client_find(struct client *ret, const struct client_facts *facts,
 		 const struct netlist *trusted);

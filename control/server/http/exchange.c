@@ -91,7 +91,7 @@ int exchange_spool(struct exchange *x, const char *data, size_t len)
 	return 0;
 }
 
-/* The whole body is the file. */
+/* Take an upload whose whole body is the file. */
 static int take_upload(struct exchange *x, const char *type, struct body *body)
 {
 	memset(body, 0, sizeof(*body));
@@ -105,7 +105,7 @@ static int take_upload(struct exchange *x, const char *type, struct body *body)
 	return 0;
 }
 
-/* A form may contain a file; the rest of the body has the usual limit. */
+/* Parse a form with a file; the rest of the body has the usual limit. */
 static int parse_upload(struct exchange *x, const char *type, struct body *body)
 {
 	void *mapped =
@@ -146,7 +146,8 @@ static bool parse_body(struct exchange *x, struct reply *rep)
 	else
 		err = body_parse(&body, type, x->body.data, x->body.used,
 				 x->params->json_depth);
-	/* control/wire reads agents' numbers, the store keeps their text */
+	/* agents' numbers are left as sent: control/wire decodes them, the
+	 * store keeps their text */
 	if (err == 0 && x->route->right == RIGHT_AGENT && !x->upload_rule)
 		x->request.body_text =
 			(struct json_text){x->body.data, x->body.used};
@@ -202,8 +203,7 @@ static void add_header(struct MHD_Response *response, const char *name,
 		log_warning("response header %s was refused", name);
 }
 
-/* RFC 6797 section 7: sent over TLS only, which a trusted proxy may terminate.
- */
+/* RFC 6797 section 7: sent over TLS only. A trusted proxy may terminate TLS. */
 static void add_hsts(struct exchange *x)
 {
 	char value[32];
@@ -215,7 +215,7 @@ static void add_hsts(struct exchange *x)
 	add_header(x->response, "Strict-Transport-Security", value);
 }
 
-/* Make the response; takes over what the reply holds. */
+/* Make the response; takes over the contents of the reply. */
 static void build_response(struct exchange *x, struct reply *rep)
 {
 	const char *type = rep->content_type ? rep->content_type : JSON_TYPE;
@@ -226,7 +226,7 @@ static void build_response(struct exchange *x, struct reply *rep)
 
 	if (rep->body && rep->status >= 400 &&
 	    json_object_get(rep->body, "title")) {
-		/* a path that is no UTF-8 cannot stand in JSON */
+		/* a path that is not UTF-8 cannot be a JSON string */
 		value = json_string(x->raw_path);
 		json_object_set_new(rep->body, "instance",
 				    value ? value : json_string("/"));
@@ -290,7 +290,7 @@ void exchange_admit(struct exchange *x, struct store *store)
 	log_request(x);
 }
 
-/* The successor's path, with the id of the record that the request named. */
+/* Add a Link to the successor's path, with the id of the request's record. */
 static void add_successor(const struct exchange *x, struct reply *rep)
 {
 	const char *path = x->route->successor;
@@ -312,7 +312,7 @@ enum served exchange_serve(struct exchange *x, struct store *store,
 	struct reply rep = {.status = 0, .headers = x->headers};
 
 	x->headers = NULL;
-	/* a request that waited may come to another worker */
+	/* another worker may take a request that was parked */
 	x->request.store = store;
 	x->request.waited = x->item.expired;
 	if (x->prepared || prepare(x, &rep))

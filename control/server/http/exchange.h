@@ -18,7 +18,7 @@
 #define REQUEST_ID_BYTES 65
 
 struct exchange {
-	struct queue_item item; /* the queue's; first */
+	struct queue_item item; /* of the queue; must be first */
 	const struct http_params *params;
 	const char *address; /* where the server listens */
 
@@ -27,23 +27,23 @@ struct exchange {
 	char method[16];
 	char *raw_path;
 	bool needs_host; /* HTTP/1.1 */
-	bool last;       /* of its connection: it is closed behind the answer */
+	bool last;       /* the connection is closed after the response */
 	struct buf body;
 	bool too_large;
-	const struct http_upload *upload_rule; /* the body goes to spool_fd */
-	int spool_fd;                          /* -1: nothing came yet */
+	const struct http_upload *upload_rule; /* body is written to spool_fd */
+	int spool_fd;                          /* -1: no data yet */
 	size_t spooled;
 	int64_t started_ns;
-	bool admitting; /* queued for exchange_admit(), the body is to come */
+	bool admitting; /* queued for exchange_admit(), body not received yet */
 	bool queued;    /* for exchange_serve() */
 
 	/* worker */
 	bool admitted;
 	bool prepared;
 	const struct route *route;
-	const struct route_table *table; /* the route's */
+	const struct route_table *table; /* of the route */
 	struct path path;                /* until it is queued: HTTP thread */
-	json_t *headers; /* of the answer, from exchange_admit(); or NULL */
+	json_t *headers; /* for the response, by exchange_admit(); or NULL */
 	struct request request;
 	void *mapped; /* the spooled body, or NULL */
 	struct body_file file;
@@ -83,7 +83,7 @@ int exchange_spool(struct exchange *x, const char *data, size_t len);
  */
 void exchange_admit(struct exchange *x, struct store *store);
 
-/** Run the request's handler over the worker's store. Thread: worker. */
+/** Run the request's handler with the worker's store. Thread: worker. */
 enum served exchange_serve(struct exchange *x, struct store *store,
 			   int64_t *park_ns);
 

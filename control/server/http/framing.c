@@ -5,14 +5,14 @@
 #include <string.h>
 #include <strings.h>
 
-/* RFC 9110 section 5.6.2, beside letters and digits */
+/* token characters besides letters and digits: RFC 9110 section 5.6.2 */
 #define TOKEN_MARKS "!#$%&'*+-.^_`|~"
 
 struct headers {
 	const char *wrong;
 	unsigned lengths, encodings;
 	bool chunked;
-	uintptr_t at, end; /* of the next line, and of all */
+	uintptr_t at, end; /* of the next line; of the header */
 };
 
 #define NOT_LINES                                                           \
@@ -29,7 +29,7 @@ static bool is_token(const char *name)
 	return i > 0 && name[i] == '\0';
 }
 
-/* RFC 9110 section 5.5: no control characters but the tab. */
+/* RFC 9110 section 5.5: no control characters except the tab. */
 static bool is_value(const char *value)
 {
 	for (; *value; value++)
@@ -40,16 +40,19 @@ static bool is_value(const char *value)
 }
 
 /*
- * libmicrohttpd 0.9.75 takes lines that other parsers read otherwise, and does
- * not say so: one that ends in LF alone, one with a NUL in it (cut off there),
- * a folded one (it is appended to the NAME before it: "A: 5", " b" becomes
- * "Ab: 5"), and one that begins with a colon (the end of the headers). From
- * 1.0 on its strict level refuses them (start_daemon()).
+ * libmicrohttpd 0.9.75 accepts header lines that other parsers read
+ * differently:
+ * - a line that ends in LF alone;
+ * - a line with a NUL, which it cuts there;
+ * - a folded line, which it appends to the preceding NAME ("A: 5", " b" becomes
+ *   "Ab: 5");
+ * - a line that begins with a colon, which it takes for the end of the headers.
+ * From 1.0 on its strict level refuses them (start_daemon()).
  *
- * The library leaves the headers where it received them, and overwrites the
- * ends of the method, version, names and values with 0. So what it hands over
- * must follow each other without a gap: a name, its colon, blanks, the value,
- * CR LF, and in the end another CR LF. Folded names stand elsewhere.
+ * The library keeps the headers in its receive buffer and overwrites the ends
+ * of the method, version, names and values with 0. So valid headers follow each
+ * other in memory without a gap: name, colon, blanks, value, CR LF, and at the
+ * end another CR LF. Folded names are stored elsewhere.
  */
 #if MHD_VERSION < 0x00097701
 #define CRLF 2

@@ -1,7 +1,7 @@
 /**
- * Refuse requests whose end two parsers may see at different places: behind a
- * proxy, part of one request would be taken for another one (request
- * smuggling). libmicrohttpd 0.9.75 accepts most of them.
+ * Refuse requests whose end is ambiguous. If a proxy and this server disagreed
+ * about it, part of one request would be parsed as another (request smuggling).
+ * libmicrohttpd 0.9.75 accepts most of them.
  */
 #ifndef OFFHOOK_SERVER_HTTP_FRAMING_H
 #define OFFHOOK_SERVER_HTTP_FRAMING_H
@@ -9,13 +9,13 @@
 #include <microhttpd.h>
 #include <stdbool.h>
 
-/** What the headers say about the body. */
+/** Framing of the body, from the headers. */
 struct framing {
-	const char *wrong; /* constant sentence; NULL: nothing is */
-	bool chunked;      /* Transfer-Encoding: chunked, and nothing wrong */
+	const char *wrong; /* constant sentence; NULL: valid */
+	bool chunked;      /* valid, with Transfer-Encoding: chunked */
 };
 
-/** Pointers of libmicrohttpd; nothing is copied. */
+/** The request line; points into libmicrohttpd's buffer. */
 struct request_line {
 	const char *method;
 	const char *path; /* not decoded */
@@ -23,7 +23,7 @@ struct request_line {
 };
 
 /**
- * Look at the headers of a request before its body is read.
+ * Check the headers of a request before its body is read.
  * Source: RFC 9110 sections 5.5 and 5.6.2; RFC 9112 sections 3, 5.1, 5.2, 6.1
  * and 6.3
  * Thread: HTTP, in the first call of the request's handler

@@ -27,7 +27,7 @@
 /* Request line and headers of one connection. */
 #define CONNECTION_MEMORY_BYTES (32u << 10)
 
-/* Files open besides the connections: readers, uploads, answers. */
+/* Descriptors besides those of connections: readers, uploads, answers. */
 #define OTHER_DESCRIPTORS 512u
 
 struct worker;
@@ -37,7 +37,7 @@ struct http {
 	char address[LISTEN_ADDRESS_BYTES];
 	int listen_fd;
 	struct MHD_Daemon *daemon;
-	char start_error[160]; /* the library's last message */
+	char start_error[160]; /* the library's last error message */
 	struct peers *peers;
 	struct queue *queue;
 	struct worker *workers;
@@ -161,7 +161,7 @@ static void count_answer(struct http *http, const struct exchange *x)
 	size_t i = 0;
 
 	if (!x->response || x->status < 100 || x->status > 599)
-		return; /* cut off */
+		return; /* the connection was lost */
 	while (i < HTTP_TIMES_MAX &&
 	       (double)ns > time_bounds[i] * (double)NS_PER_S)
 		i++;
@@ -185,7 +185,7 @@ static void count(struct http *http, struct http_counters *ret)
 	ret->active = atomic_load_explicit(&http->active, memory_order_relaxed);
 }
 
-/* ---- requests: what libmicrohttpd calls, on its threads; cls is the struct
+/* ---- requests: callbacks of libmicrohttpd, on its threads; cls is the struct
  * http ---- */
 
 static enum MHD_Result send_response(struct exchange *x)
@@ -280,9 +280,10 @@ static enum MHD_Result begin(struct http *http, struct exchange *x,
 	return dispatch(http, x);
 }
 
-/* An upload's credentials and rights are checked: read its body, or answer.
- * Without Expect: 100-continue a small body is read and discarded first: a
- * client that is still sending it would not see the answer before the close. */
+/* The credentials and rights of an upload were checked: read its body, or
+ * answer. Without Expect: 100-continue a small body is read and discarded
+ * first: a client that is still sending would not see an answer before the
+ * connection closes. */
 static enum MHD_Result admitted(struct http *http, struct exchange *x)
 {
 	x->admitting = false;
@@ -302,8 +303,8 @@ static struct peer *peer_of(struct MHD_Connection *connection)
 	return info ? info->socket_context : NULL;
 }
 
-/* Once for the headers, then with pieces of the body, then at its end, and
- * again after a resume. */
+/* Called once for the headers, then with each piece of the body, then at its
+ * end, and again after a resume. */
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 				  const char *url, const char *method,
 				  const char *version, const char *data,
@@ -392,9 +393,9 @@ static void on_connection(void *cls, struct MHD_Connection *connection,
 
 /* ---- start and stop ---- */
 
-/* The library's own checks. The strict level of 0.9.75 checks Host, answering
- * with two heads (library.c), and blanks in the request target; admit.c and
- * framing.c check both. */
+/* Level of the library's own checks. The strict level of 0.9.75 checks Host
+ * (its response has two heads, see library.c) and blanks in the request target.
+ * Both are checked in admit.c and framing.c instead. */
 #if MHD_VERSION < 0x00097701
 #define STRICT_OPTION MHD_OPTION_STRICT_FOR_CLIENT
 #define STRICT_LEVEL  0
@@ -450,7 +451,8 @@ static int start_daemon(struct http *http)
 	return -EIO;
 }
 
-/* Each connection is a descriptor; so are the database's files and uploads. */
+/* Raise the limit of descriptors: connections, the database's files,
+ * uploads. */
 static void raise_descriptors(unsigned connections)
 {
 	struct rlimit limit;
@@ -529,7 +531,7 @@ int http_start(struct http **ret, const struct http_params *params)
 	return 0;
 }
 
-/* Requests whose answers are still being written. */
+/* Wait for requests whose answers are still being written. */
 static void drain(struct http *http)
 {
 	const struct timespec pause = {.tv_nsec = 10 * NS_PER_MS};
@@ -547,7 +549,7 @@ struct http *http_stop(struct http *http)
 	if (http->daemon)
 		MHD_quiesce_daemon(http->daemon);
 	/* closes the queue: every suspended connection is resumed before the
-	 * last worker ends, later requests are refused without one */
+	 * last worker ends; later requests are refused by the HTTP threads */
 	stop_workers(http);
 	if (http->daemon) {
 		drain(http);

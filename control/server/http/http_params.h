@@ -15,16 +15,17 @@ struct route_table;
 struct tls;
 
 /**
- * A route whose body may be large. It waits in a file until it is complete,
- * and is not read before the client's credentials and rights are checked.
+ * A route whose body may be large. The body is read only after the client's
+ * credentials and rights were checked, and is written to a file until it is
+ * complete.
  */
 struct http_upload {
 	const char *method;
-	const char *path; /* that of the route */
+	const char *path; /* of the route */
 	bool form;        /* a form with one file; else the body is the file */
 };
 
-/* Ceilings where the parameters say 0. */
+/* Defaults for parameters that are 0. */
 #define HTTP_BODY_BYTES  (1u << 20)
 #define HTTP_CONNECTIONS 4096
 #define HTTP_WORKERS     4
@@ -34,14 +35,14 @@ struct http_upload {
 #define HTTP_HEADER_S    30   /* to receive the header fields of a request */
 #define HTTP_READ_S      60   /* to receive a whole body */
 #define HTTP_UPLOAD_S    600  /* likewise, an upload */
-#define HTTP_UPLOADS     8    /* at the same time; above: 503 */
+#define HTTP_UPLOADS     8    /* concurrent; above: 503 */
 
 struct http_params {
 	struct controller *controller;
 	struct database *database;
 	const char *listen;     /* "127.0.0.1:8080", "[::]:8080", ":8080" */
 	const char *public_url; /* base_url for clients; NULL: by Host */
-	const char *host_names; /* that a Host may have, see client.h */
+	const char *host_names; /* valid Hosts, see client.h */
 	uint32_t hsts_s;        /* max-age of Strict-Transport-Security */
 	const struct route_table *tables; /* kept by reference */
 	size_t table_count;
@@ -51,7 +52,7 @@ struct http_params {
 	size_t upload_count;
 	const char *upload_dir; /* of the files; kept by reference */
 	size_t upload_bytes;
-	uint32_t rate_limit; /* requests/s a key; 0: no limit */
+	uint32_t rate_limit; /* requests/s per key; 0: no limit */
 	uint32_t rate_burst;
 	unsigned connections;
 	unsigned per_address; /* connections; 0: no limit */
@@ -63,7 +64,7 @@ struct http_params {
 	int64_t drain_ns; /* requests in progress at the stop */
 	/* set by http_start() */
 	struct rate *rate;
-	bool secure; /* it speaks TLS */
+	bool secure; /* the server speaks TLS */
 };
 
 #endif

@@ -44,10 +44,10 @@ static void add_headers(struct MHD_Response *response, const char *request_id)
 	MHD_add_response_header(response, REQUEST_ID_HEADER, request_id);
 }
 
-/* libmicrohttpd 0.9.75 writes the head of its answer to a wrong Content-Length
- * twice: parse_connection_headers() queues it, and its caller goes on to build
- * it again. With a body of length 0 the client has a whole answer before the
- * second one, and the connection ends. 1.0 writes one head. */
+/* libmicrohttpd 0.9.75 writes the head of its response to a wrong
+ * Content-Length twice: parse_connection_headers() queues the response, and its
+ * caller builds it again. With an empty body the client has a complete response
+ * before the second head, and the connection closes. 1.0 writes one head. */
 static bool is_headed_twice(struct MHD_Connection *connection)
 {
 #if MHD_VERSION >= 0x01000000
@@ -92,7 +92,7 @@ static struct MHD_Response *problem(struct MHD_Connection *connection,
 	return response;
 }
 
-/* Replaces the library's function, for this program and for the library. */
+/* Overrides the library's function, for this program and for the library. */
 enum MHD_Result MHD_queue_response(struct MHD_Connection *connection,
 				   unsigned int status_code,
 				   struct MHD_Response *response)
@@ -105,7 +105,7 @@ enum MHD_Result MHD_queue_response(struct MHD_Connection *connection,
 	} real = {.found = dlsym(RTLD_NEXT, "MHD_queue_response")};
 
 	if (!real.found)
-		return MHD_NO; /* it is there: the program was linked with it */
+		return MHD_NO; /* cannot be: we link with it */
 	if (!MHD_get_response_header(response, REQUEST_ID_HEADER))
 		made = problem(connection, status_code);
 	result = real.queue(connection, status_code, made ? made : response);

@@ -10,8 +10,8 @@
  * Bind and listen.
  * @param listen   "address:port", "[address]:port" or ":port" (all
  *                 addresses); port 0: any free one
- * @param ret_fd   non-blocking, the caller closes it
- * @param scheme   of the address: "http" or "https"
+ * @param scheme   of `address`: "http" or "https"
+ * @param ret_fd   non-blocking; the caller closes it
  * @param address  "http://address:port" with the port as bound
  * @return 0; -EINVAL; -errno; the reason is in the log
  */

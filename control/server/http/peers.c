@@ -20,7 +20,7 @@ struct address {
 };
 
 struct peer {
-	struct peer *prev; /* in the list of the idle */
+	struct peer *prev; /* in the list of idle peers */
 	struct peer *next;
 	struct address *address;
 	int fd;
@@ -181,8 +181,9 @@ void peers_idle(struct peers *p, struct peer *peer)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* The HTTP thread sees the end of the connection and removes it. Until then it
- * stands at the end of the list, so that it is not shut down in a loop. */
+/* Shut down connections that are too slow. The HTTP thread notices the end and
+ * removes the peer. Until then the peer is at the end of the list, so that it
+ * is not shut down again and again. */
 static void end_slow(struct peers *p, int64_t now_ns)
 {
 	struct peer *peer;

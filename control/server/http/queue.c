@@ -19,7 +19,7 @@ struct queue {
 	/* all below: lock */
 	struct list waiting;
 	struct list parked;
-	int64_t next_deadline_ns; /* not above the earliest of the parked */
+	int64_t next_deadline_ns; /* at or before the first of parked items */
 	size_t count;             /* waiting and parked */
 	uint64_t wakes;
 	unsigned idle;  /* workers that wait for an item */
@@ -28,8 +28,8 @@ struct queue {
 };
 
 /* Wake one worker at a time; a worker that leaves items in the queue wakes the
- * next one. Waking all of them for a burst would make them wait for the lock
- * while busy workers soon take the next item anyway.
+ * next one. If a burst woke all of them they would wait for the lock, and busy
+ * workers soon take the next item anyway.
  * @return true: signal q->ready, when the lock is no longer held */
 static bool must_wake(struct queue *q)
 {
@@ -149,7 +149,7 @@ static void wait_ready(struct queue *q)
 		pthread_cond_timedwait(&q->ready, &q->lock, &until);
 	}
 	q->idle--;
-	/* woken by a signal or not: it looks at the queue now */
+	/* this worker looks at the queue now, whatever woke it */
 	if (q->woken > 0)
 		q->woken--;
 }

@@ -17,11 +17,12 @@ struct queue_item {
 	struct queue_item *next;
 	struct queue_item *prev;
 	int64_t deadline_ns; /* monotonic; 0: was never parked */
-	uint64_t wakes_seen; /* at the time a worker took it */
-	bool expired;        /* the deadline has passed: park no more */
+	uint64_t wakes_seen; /* count of wakes when a worker took it */
+	bool expired;        /* the deadline has passed: do not park again */
 };
 
-/** @param max  items waiting and parked together */
+/** Make a queue. @param max  items, waiting and parked together
+ * @return 0; -ENOMEM */
 int http_queue_new(struct queue **ret, size_t max);
 /** Release; the queue must be empty. Accepts NULL. @return NULL */
 struct queue *http_queue_free(struct queue *q);
@@ -37,9 +38,9 @@ int http_queue_push(struct queue *q, struct queue_item *item);
 struct queue_item *http_queue_take(struct queue *q);
 
 /**
- * Put a taken item aside until it is woken or its deadline comes. The first
- * parking sets the deadline, later ones keep it. If a wake came since it was
- * taken, or the queue is closed, it is queued again at once.
+ * Park a taken item until it is woken or its deadline comes. The first parking
+ * sets the deadline, later ones keep it. If a wake came since the item was
+ * taken, or the queue is closed, the item is queued again at once.
  */
 void http_queue_park(struct queue *q, struct queue_item *item, int64_t now_ns,
 		     int64_t park_ns);

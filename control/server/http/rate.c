@@ -14,8 +14,8 @@ struct bucket {
 };
 
 struct rate {
-	int64_t token_ns; /* constant: one token comes in it */
-	int64_t depth_ns; /* constant: an empty bucket fills in it */
+	int64_t token_ns; /* constant: time for one token */
+	int64_t depth_ns; /* constant: time to fill a bucket */
 	pthread_mutex_t lock;
 	struct bucket buckets[RATE_KEYS_MAX]; /* lock */
 };
@@ -42,7 +42,7 @@ struct rate *rate_free(struct rate *r)
 	return NULL;
 }
 
-/* Keys are few: a walk over the table costs less than the request's TLS. */
+/* Keys are few: searching the table costs less than the request's TLS. */
 static struct bucket *find(struct rate *r, int64_t key)
 {
 	struct bucket *oldest = &r->buckets[0];
@@ -54,7 +54,7 @@ static struct bucket *find(struct rate *r, int64_t key)
 			return b;
 		if (b->key == 0) {
 			oldest = b;
-			break; /* they fill from the front */
+			break; /* the table is filled from the front */
 		}
 		if (b->full_ns < oldest->full_ns)
 			oldest = b;

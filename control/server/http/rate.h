@@ -7,14 +7,15 @@
 
 #include <stdint.h>
 
-/* Keys that are kept. Above it the key idle for longest is dropped; it starts
- * with a full bucket when it returns. */
+/* Keys kept. Above this number the key idle for longest is dropped; it gets a
+ * full bucket with its next request. */
 #define RATE_KEYS_MAX 1024
 
 struct rate;
 
 /**
- * @param per_second  tokens that come, > 0
+ * Make the table of buckets, all full.
+ * @param per_second  tokens added to a bucket per second, > 0
  * @param burst       tokens a bucket holds, > 0
  * @return 0; -ENOMEM
  */
@@ -24,7 +25,7 @@ struct rate *rate_free(struct rate *r);
 
 /** State of a bucket after a request. */
 struct rate_left {
-	uint32_t tokens; /* whole ones */
+	uint32_t tokens; /* left, rounded down */
 	int64_t full_ns; /* until it is full again */
 };
 
@@ -33,7 +34,7 @@ struct rate_left {
  * @param key       not 0
  * @param now_ns    monotonic
  * @param ret_left  written in any case
- * @return 0: go on; else ns until there is one, > 0
+ * @return 0: a token was taken; else ns until there is one, > 0
  */
 int64_t rate_take(struct rate *r, int64_t key, int64_t now_ns,
 		  struct rate_left *ret_left);

@@ -28,7 +28,8 @@ static bool name_valid(const char *name)
 	return i > 0 && name[i] == '\0';
 }
 
-/* JSON bodies that differ in member order or white space only are the same. */
+/* Hash a request. JSON bodies that differ only in member order or white space
+ * have the same hash. */
 static int hash_request(const struct request *req,
 			uint8_t hash[IDEMPOTENCY_HASH_BYTES])
 {
@@ -39,7 +40,7 @@ static int hash_request(const struct request *req,
 	json_decref(whole);
 	if (!text)
 		return -ENOMEM;
-	/* keyed: a body may hold a password of a scenario's */
+	/* keyed hash: a scenario's body may hold a password */
 	secret_hash(store_secrets(req->store), text, hash);
 	secret_wipe_free(text, strlen(text));
 	return 0;
@@ -68,8 +69,8 @@ static void reply_refused(struct reply *rep, int err)
 	}
 }
 
-/* The Idempotency-Key is kept for a request that was carried out. A refused
- * request changed nothing: it may be corrected and sent with the same key. */
+/* The Idempotency-Key is kept if the request was carried out. A refused request
+ * changed nothing: it may be corrected and sent with the same key. */
 static void serve_claimed(const struct route *route, struct request *req,
 			  struct reply *rep, const struct idempotency *i)
 {

@@ -10,9 +10,8 @@
 #define REPEAT_NAME_BYTES 256
 
 /**
- * Call the route's handler, or repeat the reply to the same request with the
- * same Idempotency-Key. Routes other than run starts, and requests without the
- * header, are simply served.
+ * Call the route's handler. For a run start with an Idempotency-Key that has
+ * already been answered, repeat that reply instead.
  */
 void repeat_serve(const struct route *route, struct request *req,
 		  struct reply *rep);
