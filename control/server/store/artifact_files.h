@@ -1,7 +1,7 @@
 /**
- * The files of artifacts, below state_dir: a folder a run named by its session,
- * in it files of random names. A crash between file and row leaves a file that
- * no row names; it is deleted with its run.
+ * The files of artifacts, below state_dir: one folder per run, named by its
+ * session id, with files of random names. A crash between file and row leaves a
+ * file that no row names; it is deleted with its run.
  * Thread: any.
  */
 #ifndef OFFHOOK_CONTROL_SERVER_STORE_ARTIFACT_FILES_H
@@ -30,8 +30,7 @@ int artifact_file_path(char path[static CONF_PATH_BYTES],
 		       const struct controller_conf *conf,
 		       const char *session_id, const char *file);
 
-/** Write a file, synced; there is none of the name.
- * @return 0; -errno, then there is none */
+/** Write a new file and sync it. @return 0; -errno, and no file is left */
 int artifact_file_write(const struct controller_conf *conf,
 			const char *session_id, const char *file,
 			const void *data, size_t len);

@@ -1,11 +1,12 @@
 /**
  * The thin layer over a database: parameterised SQL in the dialect that
  * SQLite >= 3.35 and PostgreSQL share ($1 parameters, RETURNING, ON CONFLICT).
- * The named operations of the store stand on it (store_*.h); nothing outside
+ * The operations of the store (store_*.h) use it; nothing outside
  * control/server/store includes this header.
  *
- * SQLite: one connection alone writes and checkpoints, the others are opened
- * read-only, no mmap (docs/reference/controller.md: WAL-reset bug of 3.40).
+ * SQLite: a single connection writes and checkpoints, the others are opened
+ * read-only, without mmap (docs/reference/controller.md: WAL-reset bug of
+ * 3.40).
  */
 #ifndef OFFHOOK_SERVER_STORE_DB_H
 #define OFFHOOK_SERVER_STORE_DB_H
@@ -36,7 +37,7 @@ struct db_value {
 #define DB_R(v) ((struct db_value){.type = DB_REAL, .real = (v)})
 struct db_value db_text(const char *text); /* NULL becomes DB_NULL */
 struct db_value db_blob(const void *bytes, size_t len);
-/** The figure of an INT or REAL. */
+/** The value of an INT or REAL as double. */
 double db_number(const struct db_value *value);
 
 /** Called per row; values live until it returns. @return 0; else stop */
@@ -46,9 +47,9 @@ typedef int(db_row_h)(const struct db_value *row, size_t columns, void *arg);
 int db_integer_row(const struct db_value *row, size_t columns, void *arg);
 
 /** Run one statement. @return rows delivered or changed, >= 0; -EEXIST unique
- * violated; -ENOTEMPTY foreign key violated (the row is in use, or names one
- * that is not there); -EBUSY; -EIO (db_error() tells); or the handler's
- * value */
+ * constraint violated; -ENOTEMPTY foreign key violated (the row is in use, or
+ * refers to a row that does not exist); -EBUSY; -EIO (reason by db_error()); or
+ * the handler's value */
 int db_query(struct db *db, const char *sql, const struct db_value *params,
 	     size_t count, db_row_h *row_h, void *arg);
 

@@ -14,13 +14,13 @@
  * readers while the WAL index is recovered. */
 #define BUSY_TIMEOUT_MS 5000
 
-/* Prepared statements kept: more than the store has texts. */
+/* Prepared statements kept: more than the store has SQL texts. */
 #define STATEMENTS_MAX 128
 
 #define COLUMNS_MAX 64
 
-/* A statement that takes more virtual-machine instructions is logged: it may
- * scan a whole table because an index is missing. */
+/* A statement of more virtual-machine instructions is logged: it may scan a
+ * whole table because an index is missing. */
 #define STEPS_TOLD 20000
 
 struct statement {
@@ -168,8 +168,7 @@ static struct statement *statement_slot(struct db *db)
 	return NULL;
 }
 
-/* Get the kept statement of a text, or prepare another one while that is
- * running. */
+/* Get the kept statement of a text. If that is running, prepare another one. */
 static int prepare(struct db *db, const char *sql, sqlite3_stmt **ret,
 		   struct statement **ret_kept)
 {

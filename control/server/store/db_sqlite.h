@@ -1,19 +1,19 @@
 /**
- * Connections of the SQLite database (db.h says what they do).
- * Thread: one owner a connection at a time.
+ * Connections of the SQLite database (operations: db.h).
+ * Thread: one owner per connection at a time.
  */
 #ifndef OFFHOOK_SERVER_STORE_DB_SQLITE_H
 #define OFFHOOK_SERVER_STORE_DB_SQLITE_H
 
 #include "control/server/store/db.h"
 
-/** Settings of the library, before the first connection of the process; later
- * it does nothing. Thread: the one that opens the first. */
+/** Set the library's options before the first connection of the process; later
+ * calls do nothing. Thread: the one that opens the first connection. */
 void db_sqlite_setup(void);
 
 /**
- * Open the file. The writer makes it if it is missing (mode 0600) and puts it
- * into WAL mode; exactly one connection of all processes may be the writer.
+ * Open the file. The writer creates it if it is missing (mode 0600) and sets
+ * WAL mode. Only one connection of all processes may be the writer.
  * @param read_only  a reader: it neither writes nor checkpoints
  * @return 0; -ENOMEM; -EIO with the reason in the log
  */

@@ -107,7 +107,7 @@ static int fsync_folder(const char *path)
 }
 
 /* Copy by this connection: nothing else may open the live file. VACUUM INTO
- * accepts an empty file, which therefore has its mode from the start. */
+ * accepts an existing empty file, so the copy has mode 0600 from the start. */
 static int copy_to(struct db *db, const char *partial, const char *copy)
 {
 	const struct db_value param = db_text(partial);
@@ -209,8 +209,9 @@ static int apply_steps(struct db *db, const struct migration *steps,
 			2, NULL, NULL);
 }
 
-/* All or nothing. A table that others refer to can be rebuilt only while foreign
- * keys are off; this can be switched outside a transaction alone. */
+/* Apply all steps or none. A table that others refer to can be rebuilt only
+ * while foreign keys are off, and they can be switched only outside a
+ * transaction. */
 static int apply(struct db *db, const struct migration *steps, size_t from,
 		 size_t count)
 {
@@ -248,7 +249,8 @@ static int bring_forward(struct db *db, const char *path,
 		 path, old, steps[count - 1].number, copy);
 	err = apply(db, steps, from, count);
 	if (err) {
-		/* equal to the file: each restart would add one */
+		/* the copy equals the file: each restart would leave another
+		 * one */
 		unlink(copy);
 		log_error("database %s: it could not be brought from schema %d "
 			  "to %d; the file is unchanged (its copy %s was "
@@ -263,8 +265,8 @@ static int bring_forward(struct db *db, const char *path,
 	return 0;
 }
 
-/* Find the step that the file has. A file that cannot be used is refused with a
- * log line. */
+/* Find the last step that was applied to the file. A file that cannot be used
+ * is refused with a log line. */
 static int find_step(const struct made_by *made, const char *path,
 		     const struct migration *steps, size_t count, size_t *ret)
 {

@@ -1,5 +1,5 @@
-/* The one list of schema changes. Append; never change or remove a step that
- * has been released: files that have it would be refused. */
+/* The list of schema changes. Append; never change or remove a step that has
+ * been released: files that have it would be refused. */
 #include "control/server/store/migrate.h"
 
 extern const char schema_010[]; /* schema-010.sql, embedded */

@@ -105,7 +105,8 @@ static int select_columns(struct buf *sql, const struct table *t)
 
 		if (!column)
 			continue;
-		/* of every request: plain copies are quicker than a format */
+		/* runs for every request: plain copies are faster than
+		 * formatting */
 		err = buf_add(sql, separator, strlen(separator));
 		if (err == 0)
 			err = buf_add(sql, column, strlen(column));
@@ -132,7 +133,7 @@ static int query_rows(struct store *s, const struct table *t, const char *tail,
 	return err < 0 ? err : 0;
 }
 
-/* Without conditions the figure is kept until something is changed: counting
+/* The count of a whole table is kept until the database changes: counting
  * 100 000 rows takes as long as reading a page of them. */
 int record_count(struct store *s, const struct table *t,
 		 const struct selection *selection, int64_t *ret)
@@ -260,7 +261,7 @@ int record_number(struct store *s, const struct table *t, const char *column,
 #define RECORD_COLUMNS_MAX 32
 #define SQL_BYTES          8192
 
-/* The values of one statement and what they borrow. */
+/* The values of one statement, and the owners of what they borrow. */
 struct binding {
 	struct db_value params[RECORD_COLUMNS_MAX + 1];
 	char *texts[RECORD_COLUMNS_MAX];

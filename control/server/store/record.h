@@ -1,6 +1,6 @@
 /**
- * Reading and writing the rows of the API's plain resources as JSON objects,
- * from a description of each table.
+ * Read and write the rows of the API's plain resources as JSON objects, from a
+ * description of each table.
  * Thread: the owner of the store.
  */
 #ifndef OFFHOOK_SERVER_STORE_RECORD_H
@@ -24,14 +24,14 @@ enum column_kind {
 
 struct column {
 	const char *name; /* of the member */
-	const char *sql;  /* expression to read; NULL: it never is */
+	const char *sql;  /* expression to read; NULL: never read */
 	const char *own;  /* column of the table to write; NULL: read only */
 	enum column_kind kind;
 };
 
 struct table {
 	const char *name;
-	const char *from; /* the table and what is joined to it */
+	const char *from; /* the table and its joins */
 	const char *id;   /* expression of the key: "t.id" */
 	const struct column *columns;
 	size_t column_count;
@@ -53,9 +53,9 @@ int record_list(struct store *s, const struct table *t, const struct page *page,
 		json_t **ret, int64_t *total);
 
 /**
- * Read rows with this number in a column, by id.
- * @param column  SQL expression, never from outside
- * @param page    NULL: all of them
+ * Read rows with this number in a column, in the order of their ids.
+ * @param column  SQL expression, never from a client
+ * @param page    NULL: all rows
  * @param total   rows without the page; may be NULL
  * @return 0; -EIO; -ENOMEM
  */
@@ -69,7 +69,7 @@ int record_get(struct store *s, const struct table *t, int64_t id,
 
 /**
  * Read the number in a column of one row.
- * @param column  of the table itself, never from outside
+ * @param column  of the table itself, never from a client
  * @return 0; -ENOENT; -EIO
  */
 int record_number(struct store *s, const struct table *t, const char *column,
@@ -86,12 +86,14 @@ typedef int(record_children_h)(struct store *s, struct db *db, int64_t id,
 /**
  * Insert a row of those members of `values` that the table has.
  * @param children  run after it in the same transaction, or NULL
- * @return 0 and the id; -EEXIST; -ENOTEMPTY a reference to nothing; -EIO
+ * @return 0 and the id; -EEXIST; -ENOTEMPTY a reference to a row that does not
+ *         exist; -EIO
  */
 int record_insert(struct store *s, const struct table *t, json_t *values,
 		  record_children_h *children, int64_t *ret_id);
 
-/** Change a row likewise. @return 0; -ENOENT; as record_insert() */
+/** Change a row, otherwise as record_insert(). @return 0; -ENOENT; as
+ * record_insert() */
 int record_update(struct store *s, const struct table *t, int64_t id,
 		  json_t *values, record_children_h *children);
 

@@ -1,5 +1,5 @@
 /**
- * Reading records by SQL conditions. Included by control/server/store only.
+ * Read records by SQL conditions. Included by control/server/store only.
  */
 #ifndef OFFHOOK_SERVER_STORE_RECORD_DB_H
 #define OFFHOOK_SERVER_STORE_RECORD_DB_H
@@ -10,10 +10,10 @@
 #define RECORD_PARAMS_MAX 30
 
 struct selection {
-	const char *where; /* SQL with $1..., or NULL: all */
+	const char *where; /* SQL with $1...; NULL: all rows */
 	const struct db_value *params;
 	size_t count;      /* at most RECORD_PARAMS_MAX */
-	const char *order; /* SQL, never from outside */
+	const char *order; /* SQL, never from a client */
 };
 
 /** Count the selected rows. @return 0; -EIO; -ENOMEM */
@@ -30,16 +30,18 @@ int record_select(struct store *s, const struct table *t,
 		  json_t **ret, int64_t *total);
 
 /** Call a function with each selected row: its values in the order of the
- * columns, without those that are never read. @return 0; -EIO; -ENOMEM; what
- * row_h returned if negative */
+ * columns, without those that are never read. @return 0; -EIO; -ENOMEM; row_h's
+ * value if negative */
 int record_select_rows(struct store *s, const struct table *t,
 		       const struct selection *selection,
 		       const struct page *page, db_row_h *row_h, void *arg);
 
-/** A value of a row as JSON; one of a time column (ms) as the API writes it. */
+/** Convert a value of a row to JSON; a time column (ms) as the API writes it.
+ * @return new reference; NULL: out of memory */
 json_t *record_value(const struct db_value *value);
 json_t *record_time(const struct db_value *value);
-/** Of a text with JSON in it. @return NULL: there is none in it */
+/** Parse the JSON in a text value. @return new reference; NULL: there is
+ * none */
 json_t *record_json(const struct db_value *value);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Text of an int64_t with its sign. */
+/* Longest text of an int64_t, with its sign. */
 #define NUMBER_BYTES 24
 
 /* Write the digits at the end of the buffer. @return the first one */
@@ -105,7 +105,7 @@ static int add_member(struct buf *b, char first, const char *name,
 	return 0;
 }
 
-/* Stored texts came in as JSON: they are UTF-8. */
+/* Stored texts were received as JSON: they are UTF-8. */
 static int add_string(struct buf *b, char first, const char *name,
 		      const char *text, size_t len)
 {
@@ -126,7 +126,7 @@ static int add_string(struct buf *b, char first, const char *name,
 	return 0;
 }
 
-/* As the other answers have them (JSON_DECIMAL). */
+/* Append a real number as other answers have it (JSON_DECIMAL). */
 static int add_real(struct buf *b, char first, const char *name,
 		    const struct db_value *v)
 {
@@ -167,7 +167,7 @@ static int add_value(struct buf *b, char first, const struct column *c,
 		return v->type == DB_TEXT
 			       ? add_string(b, first, c->name, v->bytes, v->len)
 			       : -EIO;
-	case COLUMN_JSON: /* a document as it is */
+	case COLUMN_JSON: /* the stored document, unchanged */
 		return v->type == DB_TEXT
 			       ? add_member(b, first, c->name, v->bytes, v->len)
 			       : -EIO;

@@ -1,5 +1,5 @@
 /**
- * Rows written as JSON text without a tree, for frequent requests. Included by
+ * Write rows as JSON text without a tree, for frequent requests. Included by
  * control/server/store only.
  */
 #ifndef OFFHOOK_SERVER_STORE_RECORD_TEXT_H
@@ -10,8 +10,8 @@
 #include "control/server/store/record.h"
 
 /**
- * Append a row as a JSON object: the members and values that record_select()
- * makes of it.
+ * Append a row as a JSON object, with the members and values that
+ * record_select() would give it.
  * @return 0; -EIO a value that does not match the table; -ENOMEM; -EMSGSIZE
  */
 int record_text_row(struct buf *text, const struct table *t,

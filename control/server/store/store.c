@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 /* Timeout for the write lock, which another thread's transaction holds while it
- * waits for the file; then the answer is 503. */
+ * waits for the file. After it the answer is 503. */
 #define WRITE_WAIT_NS (5 * NS_PER_S)
 
 struct database {
@@ -28,8 +28,8 @@ struct database {
 	pthread_mutex_t write_lock;
 	struct db *writer;         /* write_lock */
 	pthread_mutex_t edit_lock; /* taken before write_lock */
-	/* Counts commits. Released after each, acquired by store_changes(): a
-	 * count read after a commit is not kept as older than it. */
+	/* Counts commits. Released after each commit, acquired by
+	 * store_changes(): rows read after the new count include the commit. */
 	atomic_uint_fast64_t changes;
 };
 
@@ -42,13 +42,14 @@ struct store {
 		int64_t rows;
 	} total;
 	struct {
-		void *kept; /* NULL: nothing yet */
+		void *kept; /* NULL: empty */
 		store_cache_free_h *free_h;
 	} caches[STORE_CACHES];
 	const struct idempotency *claim; /* of the request; or NULL */
 };
 
-/* SQLite 3.40 may corrupt a file whose WAL two processes reset: one only. */
+/* Lock out other processes: SQLite 3.40 may corrupt a file if two of them reset
+ * its WAL. */
 static int take_lock(struct database *d)
 {
 	char path[4096];

@@ -1,8 +1,8 @@
 /**
- * The database as the controller's threads see it. One `struct database` a
- * process holds the writing connection; each thread that serves requests has a
- * `struct store` of its own with a reading connection.
- * The operations stand in the headers store_*.h and record.h.
+ * The database as the controller's threads see it. One `struct database` per
+ * process holds the writing connection. Each thread that serves requests has
+ * its own `struct store` with a reading connection.
+ * The operations are declared in store_*.h and record.h.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_H
 #define OFFHOOK_SERVER_STORE_STORE_H
@@ -14,19 +14,18 @@ struct secrets;
 struct store;
 
 /**
- * Open the database and bring it to this program's schema (migrate.h): an empty
- * file gets all of it, an earlier one is copied and changed. Other files are
- * refused unchanged.
+ * Open the database and update it to this program's schema (migrate.h): an
+ * earlier file is copied, then changed. Other files are refused unchanged.
  * @param secrets  borrowed, must outlive the database
- * @return 0; -EBUSY another process has it; -EPROTO a schema that it cannot
- *         bring forward; -ENOMEM; -EIO; reason in the log
+ * @return 0; -EBUSY another process has it open; -EPROTO its schema cannot be
+ *         updated; -ENOMEM; -EIO; the reason is in the log
  */
 int database_open(struct database **ret, const char *path,
 		  const struct secrets *secrets);
 /** Close; all stores must be gone. Accepts NULL. @return NULL */
 struct database *database_close(struct database *d);
 
-/** Make a thread's view. @return 0; -ENOMEM; -EIO */
+/** Make the store of a thread. @return 0; -ENOMEM; -EIO */
 int store_new(struct store **ret, struct database *d);
 /** Accepts NULL. @return NULL */
 struct store *store_free(struct store *s);
@@ -41,7 +40,7 @@ void store_edit_end(struct store *s);
 /** Keys for hashes and boxes; constant. */
 const struct secrets *store_secrets(const struct store *s);
 
-/** Wall clock, ms since 1970: what the time columns hold. */
+/** Wall clock, ms since 1970, as stored in time columns. */
 int64_t store_now_ms(void);
 
 #endif

@@ -20,7 +20,7 @@ int store_appimage_find(struct store *s, const char *sha256, int64_t *ret_id)
 	return 0;
 }
 
-/* Left empty if the upload is no prompt. */
+/* Copy the hash; it stays empty if the upload is not a prompt. */
 static int hash_row(const struct db_value *row, size_t columns, void *arg)
 {
 	(void)columns;

@@ -9,14 +9,15 @@
 
 struct store;
 
-/** Hex digits of a SHA-256 and the end. */
+/** Hex digits of a SHA-256 and a terminator. */
 #define APPIMAGE_HASH_BYTES 65
 
 /** Find one by its content. @return 0; -ENOENT; -EIO */
 int store_appimage_find(struct store *s, const char *sha256, int64_t *ret_id);
 
-/** The hash of the prompt of a name, its latest upload. @return 0; -ENOENT;
- * -EMEDIUMTYPE there are uploads of the name, but none is a prompt; -EIO */
+/** Find the hash of a prompt by name; of several uploads the latest counts.
+ * @return 0; -ENOENT; -EMEDIUMTYPE there are uploads of the name, but none is a
+ * prompt; -EIO */
 int store_prompt_find(struct store *s, const char *name,
 		      char sha256[static APPIMAGE_HASH_BYTES]);
 

@@ -43,7 +43,8 @@ static int held_row(const struct db_value *row, size_t count, void *arg)
 		       : 0;
 }
 
-/* What the run holds beside one of this role and name. */
+/* Check the limits against the run's other artifacts: one of the same role and
+ * name will be replaced. */
 static int check(struct db *db, const struct artifact *a,
 		 const struct lease_times *times, struct lease_view *v,
 		 struct held *held)

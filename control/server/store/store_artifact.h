@@ -1,6 +1,6 @@
 /**
- * The artifacts of runs: what is known of the files that agents leave. The
- * files themselves are artifact_files.h's.
+ * The artifacts of runs: rows about the files that agents upload. For the files
+ * themselves see artifact_files.h.
  * Thread: the owner of the store.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_ARTIFACT_H
@@ -11,40 +11,40 @@
 #include "control/server/store/store_appimage.h"
 #include "control/server/store/store_lease.h"
 
-/* Files of a run, whatever their size. */
+/* Ceiling of files of a run, whatever their size. */
 #define ARTIFACTS_PER_RUN 10000
 
-/* What an agent brings. */
+/* An artifact uploaded by an agent. */
 struct artifact {
 	int64_t agent_id;
 	const char *lease_id;
 	const char *name; /* wire_artifact_name_valid() */
 	int64_t size;
 	const char *sha256;      /* hex */
-	const char *file;        /* uuid_make(): on the disk */
-	int64_t run_limit_bytes; /* all artifacts of the run */
+	const char *file;        /* name on the disk: uuid_make() */
+	int64_t run_limit_bytes; /* of all its artifacts */
 };
 
 /**
- * Look whether an artifact would be kept; only the members up to `size` and
+ * Check whether an artifact would be kept. Only the members up to `size` and
  * the limit are read.
- * @return 0; -ENOENT no such lease, or another agent's; -ESTALE it takes no
- *         more; -EFBIG above the limits of the run; -EIO
+ * @return 0; -ENOENT no such lease, or another agent's; -ESTALE the lease takes
+ *         no more uploads; -EFBIG above the limits of the run; -EIO
  */
 int store_artifact_check(struct store *s, const struct artifact *a,
 			 const struct lease_times *times,
 			 char session_id[static UUID_TEXT_BYTES]);
 
 /**
- * Keep it in the place of one of its role and name.
- * @param old_file  what the one before was on the disk; "": there was none
- * @return 1 replaced; 0 new; or as above
+ * Store an artifact, replacing one of the same role and name.
+ * @param old_file  receives the replaced one's name on the disk; "": none
+ * @return 1 replaced; 0 new; or as store_artifact_check()
  */
 int store_artifact_put(struct store *s, const struct artifact *a,
 		       const struct lease_times *times,
 		       char old_file[static UUID_TEXT_BYTES]);
 
-/** List those of a run, by role and name. @return 0; -EIO; -ENOMEM */
+/** List the artifacts of a run, by role and name. @return 0; -EIO; -ENOMEM */
 int store_artifact_list(struct store *s, int64_t run_id,
 			const struct page *page, json_t **ret, int64_t *total);
 
@@ -57,7 +57,7 @@ struct artifact_found {
 int store_artifact_find(struct store *s, int64_t run_id, const char *role,
 			const char *name, struct artifact_found *ret);
 
-/** @return 1 there is a run of this session; 0; -EIO */
+/** Check whether a run has this session id. @return 1; 0 none; -EIO */
 int store_artifact_session(struct store *s, const char *session_id);
 
 #endif

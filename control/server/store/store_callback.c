@@ -25,7 +25,8 @@ static int seal_json(struct store *s, const char *purpose, json_t *value,
 	return err;
 }
 
-/* @return 0, *ret NULL where the key file is another one */
+/* Decrypt a box of JSON. @return 0, *ret NULL if it was encrypted with another
+ * key file */
 static int open_json(struct store *s, const char *purpose,
 		     const struct db_value *box, json_t **ret)
 {
@@ -178,7 +179,8 @@ static int claim_row(const struct db_value *row, size_t columns, void *arg)
 	return open_json(r->store, REQUEST_BOX, &row[4], &r->claim.request);
 }
 
-/* The last attempt began before the controller stopped and has no result. */
+/* Give up: the last attempt began before the controller stopped, and its result
+ * is unknown. */
 static int give_up(struct db *db, int64_t id, int64_t now)
 {
 	const struct db_value params[] = {DB_I(id), DB_I(now)};
@@ -223,7 +225,7 @@ int store_callback_claim(struct store *s, int64_t now, int64_t claimed_until,
 	struct claim_reading r = {.store = s};
 	struct db *db;
 	int64_t id;
-	/* usually none is due: then the write lock is not taken */
+	/* usually none is due: look without the write lock first */
 	int err = lease_integer(store_reader(s), "SELECT id " DUE, params, 1,
 				&id);
 

@@ -1,7 +1,7 @@
 /**
  * Callbacks about failed runs, and the attempts to deliver them
- * (docs/reference/callbacks.md). Every change is one transaction that compares
- * and sets, so that several senders may work; times are ms since 1970.
+ * (docs/reference/callbacks.md). Every change is one transaction with a
+ * compare-and-set, so that several senders may run. Times are ms since 1970.
  * Thread: the owner of the store.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_CALLBACK_H
@@ -20,12 +20,12 @@ struct callback_due {
 	int64_t run_id;         /* 0: it is a project run */
 	int64_t project_run_id; /* 0: it is a run */
 	char key[48];           /* for store_run_get() or _project_run_get() */
-	/* {url, secret, method, content_type, body}; NULL: it was encrypted
-	 * with another key file */
+	/* {url, secret, method, content_type, body}; NULL: encrypted with
+	 * another key file */
 	json_t *how;
 };
 
-/** Find the next one. @return 1; 0 none; -EIO; -ENOMEM */
+/** Find the next callback that is due. @return 1; 0 none; -EIO; -ENOMEM */
 int store_callback_due(struct store *s, struct callback_due *ret);
 
 struct callback_new {
@@ -36,9 +36,9 @@ struct callback_new {
 };
 
 /**
- * Insert the row to deliver, and mark the callback as made.
+ * Insert the row of a delivery, and mark the callback as made.
  * @param request  NULL: nothing is sent, the callback is only marked
- * @return 0; -EALREADY it was taken; -EIO; -ENOMEM
+ * @return 0; -EALREADY another sender made it; -EIO; -ENOMEM
  */
 int store_callback_make(struct store *s, const struct callback_due *due,
 			const struct callback_new *callback);
@@ -46,15 +46,15 @@ int store_callback_make(struct store *s, const struct callback_due *due,
 /* A delivery attempt that was begun. */
 struct callback_claim {
 	int64_t id;
-	int64_t number; /* of the try, from 1 */
+	int64_t number; /* of the attempt, from 1 */
 	char url[CALLBACK_URL_BYTES];
 	char method[8];
-	json_t *request; /* as above; NULL: cannot be read */
+	json_t *request; /* decrypted; NULL: another key file */
 };
 
 /**
- * Begin the next attempt that is due: no other sender takes it until
- * claimed_until.
+ * Begin the next attempt that is due. No other sender takes it before
+ * `claimed_until`.
  * @return 1; 0 nothing is due; -EIO; -ENOMEM
  */
 int store_callback_claim(struct store *s, int64_t now, int64_t claimed_until,
@@ -67,8 +67,8 @@ struct callback_result {
 	long http_status;                     /* 0: none */
 	char error[CALLBACK_ERROR_BYTES];     /* "": delivered */
 	char response[CALLBACK_RESPONSE_BYTES];
-	bool final;      /* another try would not help */
-	int64_t next_at; /* of the next try, unless this was the last */
+	bool final;      /* a further attempt would not help */
+	int64_t next_at; /* next attempt, unless this was the last */
 };
 
 /** Record the result of an attempt. @return 0; -EIO */

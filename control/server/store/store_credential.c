@@ -100,8 +100,8 @@ int store_credentials_open(struct store *s, int64_t pool_id, json_t **ret)
 	return read_list(store_reader(s), store_secrets(s), true, pool_id, ret);
 }
 
-/* {username: [password or null, ...]} in the order of the pool: a username may
- * be there several times. @return new; NULL: out of memory */
+/* Make {username: [password or null, ...]} in the order of the pool: a username
+ * may occur several times. @return new reference; NULL: out of memory */
 static json_t *passwords_by_user(json_t *before)
 {
 	json_t *users = json_object(), *old;
@@ -126,9 +126,9 @@ static json_t *passwords_by_user(json_t *before)
 	return users;
 }
 
-/* Get the password of a new entry: its own, or that of the nth entry of the
- * same username in the pool if this is the nth. @return new reference; NULL:
- * none */
+/* Get the password of a new entry: its own, or the stored one of the same
+ * username; the nth entry of a username keeps that of the nth stored one.
+ * @return new reference; NULL: none */
 static json_t *password_of(json_t *credential, json_t *users)
 {
 	json_t *password = json_object_get(credential, "password");

@@ -1,5 +1,5 @@
 /**
- * How the operations of this folder reach the connections. Included by
+ * Access of this folder's operations to the connections. Included by
  * control/server/store only.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_DB_H
@@ -10,35 +10,35 @@
 
 #include <stdbool.h>
 
-/** This thread's reading connection: sees what is committed. */
+/** This thread's reading connection: it sees committed changes only. */
 struct db *store_reader(struct store *s);
 
 /**
- * Count the changes that this process made to the database. As long as the
- * count is the same, what was read is still valid: no other process uses the
- * file. Thread: any.
+ * Count the commits of this process. While the count is unchanged, rows that
+ * were read are still valid, as no other process uses the file. Thread: any.
  */
 uint64_t store_changes(const struct store *s);
 
 /**
- * The latest count of a whole table that this store has read.
- * @param table  its name, the constant
- * @return true and the rows, if nothing has changed since
+ * Get the count of a whole table that this store last kept.
+ * @param table  its name, compared by address
+ * @return true and the rows; false: the database has changed since
  */
 bool store_total(struct store *s, const char *table, int64_t *ret);
-/** @param changes  store_changes() before it was counted */
+/** Keep the count of a table. @param changes  store_changes() before
+ * counting */
 void store_total_keep(struct store *s, const char *table, uint64_t changes,
 		      int64_t rows);
 
 /** Caches of this folder's files, one pointer each per store. */
 enum store_cache {
 	STORE_CACHE_RUNS, /* runs written as text */
-	STORE_CACHE_KEYS, /* keys that were read */
+	STORE_CACHE_KEYS, /* API keys that were read */
 	STORE_CACHES
 };
 typedef void(store_cache_free_h)(void *cache);
 
-/** @return NULL: nothing is kept yet */
+/** Get a cache. @return borrowed; NULL: not set yet */
 void *store_cache(const struct store *s, enum store_cache which);
 /** Set a cache, once; it is released with the store. */
 void store_cache_keep(struct store *s, enum store_cache which, void *cache,
@@ -47,7 +47,8 @@ void store_cache_keep(struct store *s, enum store_cache which, void *cache,
 /** The Idempotency-Key that the request has claimed; NULL: none. */
 struct idempotency;
 const struct idempotency **store_claim(struct store *s);
-/** Note within its transaction what that request starts; 0 without a claim. */
+/** Record, within its transaction, the run that the claiming request starts.
+ * @return 0, also without a claim; -EIO */
 int idempotency_started(struct store *s, struct db *db, const char *uuid);
 
 /**
@@ -59,7 +60,7 @@ int idempotency_started(struct store *s, struct db *db, const char *uuid);
 int store_write_begin(struct store *s, struct db **ret);
 
 /**
- * End it: commit if result >= 0, else roll back.
+ * End the transaction: commit if result >= 0, else roll back.
  * @return result, or the error of the commit
  */
 int store_write_end(struct store *s, int result);

@@ -1,6 +1,6 @@
 /**
  * Work that follows a run: its next attempt, the next test of its project run.
- * Every function is one transaction that compares and sets; times are ms since
+ * Every function is one transaction with a compare-and-set. Times are ms since
  * 1970.
  * Thread: the owner of the store.
  */
@@ -26,15 +26,16 @@ struct retry_turn {
 	unsigned retries_left; /* of the new run */
 	int64_t project_run_id;
 	int64_t project_position;
-	json_t *test; /* as the failed run had it; NULL: it cannot be read,
-		       * the key file is another one */
+	json_t *test; /* as the failed run had it; NULL: it was encrypted with
+		       * another key file */
 };
 
 /** Find the next failed run that is due to start again. @return 1; 0 none;
  * -EIO; -ENOMEM */
 int store_retry_next(struct store *s, struct retry_turn *ret);
 
-/** Note that it cannot start again: the failure is final, its callback due. */
+/** Record that a run cannot start again: its failure becomes final and its
+ * callback due. */
 int store_retry_refuse(struct store *s, int64_t run_id);
 
 struct project_run_new {
@@ -44,16 +45,17 @@ struct project_run_new {
 	int64_t project_id;
 	const char *project_name;
 	json_t *tests;    /* array of {id, name}, in their order; borrowed */
-	json_t *callback; /* when it ends failed; borrowed, or NULL */
+	json_t *callback; /* if it ends failed; borrowed, or NULL */
 	const struct schedule_turn *schedule; /* NULL: of no schedule */
 	int64_t created_at;
 };
 
-/** The tests of a project in the order of their ids: new array of {id, name,
- * tags}. @return 0; -EIO; -ENOMEM */
+/** Read the tests of a project in the order of their ids: new array of {id,
+ * name, tags}. @return 0; -EIO; -ENOMEM */
 int store_project_tests(struct store *s, int64_t project_id, json_t **ret);
 
-/** @return 0; -EALREADY the schedule's turn was taken; -EIO; -ENOMEM */
+/** Insert a project run and its tests. @return 0; -EALREADY the schedule's turn
+ * was taken; -EIO; -ENOMEM */
 int store_project_run_create(struct store *s, const struct project_run_new *run,
 			     int64_t *ret_id);
 
@@ -61,8 +63,8 @@ int store_project_run_create(struct store *s, const struct project_run_new *run,
  * Read a project run for a client that polls: run_status, project_id,
  * total_tests, tests_started, tests_passed, tests_failed, created_at,
  * stopped_at, runs.
- * @param page      of its runs; NULL: all of them
- * @param ret_runs  how many it has; may be NULL
+ * @param page      of its runs; NULL: all runs
+ * @param ret_runs  count of its runs; may be NULL
  * @return 0; -ENOENT; -EIO; -ENOMEM
  */
 int store_project_run_get(struct store *s, const char *uuid,
@@ -76,12 +78,14 @@ int store_project_run_get(struct store *s, const char *uuid,
 int store_project_run_stop(struct store *s, const char *uuid, int64_t now);
 
 /**
- * End the public link of a project run and of its runs; later ones get none.
+ * End the public link of a project run and of its runs. Runs that start later
+ * get none.
  * @return 0; -ENOENT it has none; -EIO
  */
 int store_project_run_revoke(struct store *s, const char *uuid);
 
-/** End tests whose last attempt is over, and project runs whose tests all are.
+/** End tests whose last attempt is over, and project runs of which all tests
+ * are over.
  * @return 1 something moved; 0; -EIO */
 int store_project_runs_advance(struct store *s, int64_t now);
 
@@ -96,12 +100,12 @@ struct project_turn {
 	char report_mode[16];
 };
 
-/** The next one. @return 1; 0 none; -EIO */
+/** Find the next test to start. @return 1; 0 none; -EIO */
 int store_project_turn_next(struct store *s, struct project_turn *ret);
 
 /**
- * Record that the test could not be started: as an errored run with the reason.
- * @param test  of store_test_load(); NULL: it is gone
+ * Record that a test could not be started, as an errored run with the reason.
+ * @param test  of store_test_load(); NULL: the test was deleted
  * @return 0; -EALREADY the turn was taken; -EIO; -ENOMEM
  */
 int store_project_turn_refuse(struct store *s, const struct project_turn *turn,

@@ -27,7 +27,7 @@ static int kept_row(const struct db_value *row, size_t columns, void *arg)
 	return found->response ? 0 : -EIO;
 }
 
-/* @return 1 claimed; 0 another has it; -EIO */
+/* @return 1 claimed; 0 another request has the key; -EIO */
 static int insert(struct store *s, const struct idempotency *i, int64_t now_ms)
 {
 	const struct db_value oldest = DB_I(now_ms - IDEMPOTENCY_MS);

@@ -1,5 +1,5 @@
 /**
- * Answers kept for requests that may be repeated (Idempotency-Key).
+ * Stored answers to requests with an Idempotency-Key, which may be repeated.
  * Thread: the owner of the store.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_IDEMPOTENCY_H
@@ -28,9 +28,9 @@ struct idempotency {
  * @param now_ms    wall clock
  * @param status    receives the answer's status, with 1
  * @param response  likewise its body, owned by the caller
- * @return 0 claimed: finish or drop it; 1 answered before; -EBUSY another
- *         request has it and is not answered; -EEXIST it was another request;
- *         -EIO; -ENOMEM
+ * @return 0 claimed: finish or drop it; 1 already answered; -EBUSY another
+ *         request has the key and is not answered yet; -EEXIST the key was used
+ *         for a different request; -EIO; -ENOMEM
  */
 int store_idempotency_claim(struct store *s, const struct idempotency *i,
 			    int64_t now_ms, unsigned *status,

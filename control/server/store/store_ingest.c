@@ -81,12 +81,13 @@ int ingest_check(enum ingest_kind kind, json_t *items,
 /* An item of an upload. */
 struct item {
 	json_t *tree;
-	struct json_text text; /* at NULL: not known */
+	struct json_text text; /* text.at NULL: not known */
 };
 
 /**
- * The text of a value, for a column.
- * @param printed  the text where it had to be printed, to free(); else NULL
+ * Get the text of a value for a column.
+ * @param printed  receives the text if it had to be printed, to free(); else
+ *                 NULL
  * @return DB_NULL: out of memory
  */
 static struct db_value text_column(const json_t *tree, struct json_text text,
@@ -100,7 +101,7 @@ static struct db_value text_column(const json_t *tree, struct json_text text,
 	return db_text(*printed);
 }
 
-/* Events and messages alike: a row with the object as it came. */
+/* Insert an event or SIP message: a row with the object as received. */
 static int insert_object(struct db *db, const struct lease_view *v,
 			 const struct ingest *upload, const struct item *item)
 {
@@ -294,7 +295,7 @@ int store_ingest(struct store *s, const struct ingest *upload,
 	return 0;
 }
 
-/* ---- reading it again ---- */
+/* ---- reading ---- */
 
 struct reading {
 	ingest_row_h *row_h;

@@ -1,7 +1,7 @@
 /**
- * Uploads of agents, and reading them for the judge and the report. An upload
- * and its rows are one transaction with its sequence number: an upload that is
- * repeated is stored once.
+ * Store uploads of agents, and read them for the judge and the report. An
+ * upload and its sequence number are stored in one transaction: an upload that
+ * is repeated is stored once.
  * Thread: the owner of the store.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_INGEST_H
@@ -23,24 +23,24 @@ struct ingest {
 	enum ingest_kind kind;
 	int64_t seq;   /* from 1 */
 	json_t *items; /* array, borrowed; each checked by ingest_check() */
-	/* The items as they came, which is how they are stored; at NULL: not
-	 * known, they are printed. */
+	/* The text of the items as received: it is stored unchanged. text.at
+	 * NULL: not known, the items are printed. */
 	struct json_text text;
 };
 
 struct ingest_result {
-	bool duplicate; /* seen before: nothing was stored */
-	bool cancel;    /* as a renewal says */
+	bool duplicate; /* received before: nothing was stored */
+	bool cancel;    /* as of lease_renew() */
 	int64_t next_seq;
 };
 
-/* Items of one upload, more than a busy engine makes in a minute. */
+/* Ceiling of items of one upload: more than a busy engine makes in a minute. */
 #define INGEST_ITEMS_MAX 20000
 
 /**
- * Check every item's members that are stored.
- * @param role    of the lease; NULL: any (of stats)
- * @param reason  one sentence with a pointer
+ * Check those members of every item that are stored.
+ * @param role    of the lease, which stats must have; NULL: any
+ * @param reason  written on -EINVAL: one sentence with a JSON pointer
  * @return 0; -EINVAL
  */
 int ingest_check(enum ingest_kind kind, json_t *items,
@@ -56,11 +56,11 @@ int store_ingest(struct store *s, const struct ingest *upload,
 
 /** Called per row, in order of arrival. @return 0; else stop */
 typedef int(ingest_row_h)(const char *role, json_t *object, void *arg);
-/** Likewise, with the object as the text that is stored. */
+/** As ingest_row_h, with the stored text of the object. */
 typedef int(ingest_text_h)(const char *role, struct json_text object,
 			   void *arg);
 
-/* Ceiling of a read without one. */
+/* `max` of a read without a ceiling. */
 #define INGEST_ALL INT64_MAX
 
 /**
@@ -72,24 +72,27 @@ int store_run_events(struct store *s, int64_t run_id, ingest_row_h *row_h,
 
 /**
  * Read events of one kind as text.
- * @param max  the first so many
- * @return likewise
+ * @param max  at most so many, the first ones
+ * @return as store_run_events()
  */
 int store_run_event_texts(struct store *s, int64_t run_id, const char *kind,
 			  int64_t max, ingest_text_h *text_h, void *arg);
 
-/** Read all SIP messages of a run. @return likewise */
+/** Read all SIP messages of a run. @return as store_run_events() */
 int store_run_messages(struct store *s, int64_t run_id, ingest_row_h *row_h,
 		       void *arg);
 
-/** Read the first SIP messages of a run by their time, over all agents. */
+/** Read the first `max` SIP messages of a run, over all agents, by their time.
+ * @return as store_run_events() */
 int store_run_messages_by_time(struct store *s, int64_t run_id, int64_t max,
 			       ingest_row_h *row_h, void *arg);
 
-/** Borrowed until it returns. @return 0; else stop */
+/** Called per point, which is borrowed until it returns. @return 0; else
+ * stop */
 typedef int(ingest_point_h)(const struct wire_point *point, void *arg);
 
-/** All points of a run, by series and time. @return likewise */
+/** Read all points of a run, by series and time. @return as
+ * store_run_events() */
 int store_run_points(struct store *s, int64_t run_id, ingest_point_h *point_h,
 		     void *arg);
 

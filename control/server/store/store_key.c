@@ -90,7 +90,7 @@ int store_key_create(struct store *s, const char *name, const char *rights_text,
 
 struct verified {
 	int64_t id;
-	uint8_t hash[SECRET_HASH_BYTES]; /* zeros match no token */
+	uint8_t hash[SECRET_HASH_BYTES]; /* all zeros match no token */
 	char rights[8];
 	int64_t last_used_at;
 	int64_t expires_at; /* 0: never */
@@ -147,7 +147,7 @@ static bool cache_find(struct store *s, const char *public_key,
 	return false;
 }
 
-/* @param changes  as they were before the row was read */
+/* @param changes  store_changes() before the row was read */
 static void cache_add(struct store *s, uint64_t changes, const char *public_key,
 		      const struct verified *row)
 {
@@ -155,7 +155,7 @@ static void cache_add(struct store *s, uint64_t changes, const char *public_key,
 	size_t at;
 
 	if (strlen(public_key) >= PUBLIC_KEY_BYTES)
-		return; /* it is read again then */
+		return; /* not cached: read again next time */
 	if (!cache) {
 		cache = calloc(1, sizeof(*cache));
 		if (!cache)
@@ -238,7 +238,7 @@ int store_agent_verify(struct store *s, const char *agent_id,
 	int err;
 
 	if (str_to_u64(agent_id, INT64_MAX, &id))
-		id = 0; /* no agent has it */
+		id = 0; /* no agent has this id */
 	param = DB_I((int64_t)id);
 	err = db_query(store_reader(s),
 		       "SELECT id, secret_hash FROM agent WHERE id = $1",

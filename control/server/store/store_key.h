@@ -1,5 +1,5 @@
 /**
- * API keys and what they may do; the secrets of agents.
+ * API keys and their rights; the secrets of agents.
  * Thread: the owner of the store.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_KEY_H
@@ -32,7 +32,8 @@ void store_key_names(char public_key[static PUBLIC_KEY_BYTES],
  * Make a key.
  * @param expires_at_ms  0: never
  * @param public_key     receives the public half
- * @param secret         receives the secret: shown once, only its hash is kept
+ * @param secret         receives the secret: shown once, only its hash is
+ *                       stored
  * @return 0 and the id; -EIO
  */
 int store_key_create(struct store *s, const char *name, const char *rights,
@@ -40,8 +41,8 @@ int store_key_create(struct store *s, const char *name, const char *rights,
 		     char secret[SECRET_TOKEN_BYTES], int64_t *ret_id);
 
 /**
- * Check a key pair; notes its use at most once a minute. Unknown and wrong
- * keys take the same path and time.
+ * Check a key pair. Its use is recorded at most once a minute. Unknown and
+ * wrong keys take the same time.
  * @return 0; -EACCES; -EIO
  */
 int store_key_verify(struct store *s, const char *public_key,

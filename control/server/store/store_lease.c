@@ -167,7 +167,7 @@ int lease_start(struct store *s, int64_t agent_id, const char *lease_id,
 	return err < 0 ? err : 0;
 }
 
-/* The progress of a run is that of its slowest role. */
+/* Renew a lease. The progress of a run is that of its slowest role. */
 static int renew(struct db *db, const struct lease_view *v,
 		 const char *lease_id, double progress,
 		 const struct lease_times *times)
@@ -245,7 +245,7 @@ int lease_disconnect(struct store *s, int64_t agent_id,
 				 "expires_at = NULL WHERE agent_id = $1 "
 				 "AND state = 'offered'",
 				 agent, 1);
-	if (err >= 0) /* the sweeper says it with the agent's name */
+	if (err >= 0) /* the sweeper puts the agent's name before the reason */
 		err = lease_exec(db,
 				 "UPDATE lease SET expires_at = 0, "
 				 "reason = 'disconnected' "
@@ -257,10 +257,10 @@ int lease_disconnect(struct store *s, int64_t agent_id,
 
 /* ---- the barrier between steps ---- */
 
-/* Time until the common start: every parked request is answered before. */
+/* Delay of the common start: enough to answer every parked request before. */
 #define GO_DELAY_MS 250
 
-/* Steps in which a role can be at most. */
+/* Ceiling of the step that a role can report. */
 #define STEP_MAX 1000
 
 /* A run of one role waits for no other role. */
@@ -347,7 +347,7 @@ struct missing {
 static int add_range(json_t *ranges, int64_t from, int64_t to)
 {
 	if (json_array_size(ranges) >= LEASE_MISSING_MAX)
-		return 0; /* the rest when these are there */
+		return 0; /* the rest is listed when these have arrived */
 	return json_array_append_new(
 		       ranges,
 		       json_pack("[I, I]", (json_int_t)from, (json_int_t)to))

@@ -1,7 +1,7 @@
 /**
- * Leases: which agent carries out which role of which run. Every transition
- * is one transaction with a compare-and-set, so that agents, sweepers and
- * controllers may race. Times are parameters, ms since 1970.
+ * Leases: which agent carries out which role of which run. Every transition is
+ * one transaction with a compare-and-set, so that requests of agents and the
+ * sweeper may run concurrently. Times are parameters, ms since 1970.
  * Thread: the owner of the store.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_LEASE_H
@@ -20,8 +20,8 @@ struct lease_times {
 	int64_t grace_ms; /* uploads are accepted for this long after its end */
 };
 
-/* A lease younger than this is not ended because a poll does not list it: it
- * may have started after the poll was sent. */
+/* A poll that does not list a lease younger than this does not end it: the
+ * lease may have started after the poll was sent. */
 #define LEASE_FRESH_MS 10000
 
 /* Longest time that a job may take to end after a cancel. */
@@ -32,43 +32,45 @@ struct lease_poll {
 	int64_t free; /* jobs the agent can take now */
 	bool draining;
 	json_t *held;     /* array of lease ids, borrowed */
-	json_t *features; /* array, borrowed; NULL: as it reported before */
-	int64_t arrived;  /* when the poll came in */
+	json_t *features; /* array, borrowed; NULL: unchanged */
+	int64_t arrived;  /* when the poll arrived */
 	bool has_offset;
 	int64_t offset_us; /* agent's clock minus ours */
 };
 
 /**
- * Record that the agent is alive (a poll that a later one has replaced gets no
- * jobs), end leases that it no longer holds, and offer it waiting leases of its
- * pool: all roles of a run together, if need be spread over the pool's agents,
- * each role to an agent that has the capabilities it needs.
+ * Handle a poll: record that the agent is alive, end leases that it no longer
+ * holds, and offer it waiting leases of its pool. All roles of a run are
+ * offered together, if necessary to several agents of the pool, each role to an
+ * agent with the capabilities it needs. A poll that a later one has replaced
+ * gets no jobs.
  * @param ret_jobs   new array of {lease_id, session_id, role, attempt, spec}
- * @param ret_spread true: another agent was given a part and is to be woken
+ * @param ret_spread true: another agent was offered a role, wake its poll
  * @return 0; -ENOENT no such agent; -EIO; -ENOMEM
  */
 int lease_poll(struct store *s, const struct lease_poll *poll,
 	       const struct lease_times *times, json_t **ret_jobs,
 	       bool *ret_spread);
 
-/* Return values of all functions below: -ENOENT no such lease, or another
- * agent's; -ESTALE the lease is over for this agent, which drops the job. */
+/* All functions below also return -ENOENT: no such lease, or another agent's;
+ * -ESTALE: the lease is over for this agent, which drops the job. */
 
 /** Confirm an offer; may be repeated. */
 int lease_start(struct store *s, int64_t agent_id, const char *lease_id,
 		const struct lease_times *times);
 
-/** @param ret_cancel  true: the agent is to end the job */
+/** Renew a started lease. @param ret_cancel  true: the agent must end the
+ * job */
 int lease_renew(struct store *s, int64_t agent_id, const char *lease_id,
 		double progress, const struct lease_times *times,
 		bool *ret_cancel);
 
 /**
  * Report a role ready for the next step.
- * @param ret_go_in_ms  when the next one starts, the same instant for all
+ * @param ret_go_in_ms  delay until the step starts, at the same instant for all
  * @param ret_last      true: this call completed the barrier, wake the others
- * @return 0 go; -EAGAIN others are not ready; -ECANCELED the run is to stop;
- * -ERANGE the role cannot have reached that step yet
+ * @return 0 go; -EAGAIN others are not ready; -ECANCELED the run is stopping;
+ *         -ERANGE the role cannot have reached that step yet
  */
 int lease_ready(struct store *s, int64_t agent_id, const char *lease_id,
 		int64_t step, const struct lease_times *times,
@@ -80,7 +82,7 @@ struct lease_end {
 	int64_t last_seq;
 };
 
-/* Missing ranges listed in one answer. */
+/* Ceiling of missing ranges listed in one answer. */
 #define LEASE_MISSING_MAX 100
 
 /**

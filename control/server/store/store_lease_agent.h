@@ -13,7 +13,7 @@
 struct store;
 
 struct agent_new {
-	const char *token; /* of the pool */
+	const char *token; /* join token of the pool */
 	const char *name;
 	const char *version;
 	int64_t protocol;
@@ -24,7 +24,8 @@ struct agent_new {
 };
 
 /**
- * @param secret  receives the agent's secret: only its hash is kept
+ * Enrol an agent.
+ * @param secret  receives the agent's secret: only its hash is stored
  * @return 0 and the id; -EACCES no pool has this token; -EEXIST the pool has
  *         an agent of this name; -EIO; -ENOMEM
  */

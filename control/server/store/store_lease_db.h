@@ -11,8 +11,8 @@
 #include <jansson.h>
 
 /**
- * Begin to stop an active run: keep the reason, cancel waiting leases.
- * @return 1; 0 it was stopping or over already; -EIO
+ * Begin to stop an active run: store the reason, cancel waiting leases.
+ * @return 1; 0 it was already stopping or over; -EIO
  */
 int lease_run_stopping(struct db *db, int64_t run_id, const char *stop_reason,
 		       const char *text, int64_t now);
@@ -20,7 +20,7 @@ int lease_run_stopping(struct db *db, int64_t run_id, const char *stop_reason,
 /**
  * Cancel further attempts of runs. If one was due, the failure becomes final
  * and its callback due.
- * @param column  of run, never from outside
+ * @param column  of table `run`, never from a client
  * @return number of runs that had, or could have had, a further attempt; -EIO
  */
 int retry_call_off(struct db *db, const char *column, int64_t value);
@@ -29,13 +29,13 @@ int retry_call_off(struct db *db, const char *column, int64_t value);
 int lease_exec(struct db *db, const char *sql, const struct db_value *params,
 	       size_t count);
 
-/** Read the first column of the first row as integer; 0 without a row. */
+/** Read the first column of the first row as integer; 0 if there is no row. */
 int lease_integer(struct db *db, const char *sql, const struct db_value *params,
 		  size_t count, int64_t *ret);
 
 /* Condition for runs that are not over. SQLite uses the partial index
- * run_active only if the query has the index's condition in exactly these
- * words; otherwise it reads all stored runs. */
+ * run_active only if the query has exactly the text of the index's condition;
+ * otherwise it reads all stored runs. */
 #define RUN_ACTIVE "phase <> 'done' "
 
 #define LEASE_PARAMS(params) (params), sizeof(params) / sizeof((params)[0])
@@ -55,13 +55,14 @@ int lease_integer(struct db *db, const char *sql, const struct db_value *params,
 /**
  * Encrypt what a run or project run needs for its callback.
  * @param callback  {url, secret, method, content_type, body}, or NULL
- * @param ret       allocated; stays NULL where there is none: no url
+ * @param ret       allocated; stays NULL without a url
  * @return 0; -ENOMEM
  */
 int callback_seal(struct store *s, json_t *callback, uint8_t **ret,
 		  size_t *ret_len);
 
-/** Get the callback of a test. @return borrowed; NULL: the test wants none */
+/** Get the callback of a test. @return borrowed; NULL: callback_on_failure is
+ * off */
 json_t *callback_wanted(const json_t *test);
 
 #endif

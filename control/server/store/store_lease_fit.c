@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AGENTS_NAMED 4 /* in a sentence; more are counted */
+#define AGENTS_NAMED 4 /* in a sentence; others are counted */
 
 /* ---- reading ---- */
 
@@ -22,7 +22,7 @@ static json_t *texts_of(const struct db_value *value)
 					     value->len, 0, NULL)
 				: NULL;
 
-	/* agents may report anything: other types than text are ignored */
+	/* agents may report anything: values that are not text are ignored */
 	for (size_t i = json_array_size(array); i > 0; i--)
 		if (!json_is_string(json_array_get(array, i - 1)))
 			json_array_remove(array, i - 1);
@@ -108,8 +108,8 @@ void fit_release(struct fit *f)
 /* ---- comparing ---- */
 
 /* A capability is KIND:VALUE. An agent that reports no capability of a kind
- * does not know the kind (another version): it gets the job and refuses it
- * itself if it cannot. */
+ * does not know the kind (another version): it gets the job, and refuses it if
+ * it cannot carry it out. */
 static bool agent_has(const struct fit_agent *agent, const char *need)
 {
 	size_t kind = strcspn(need, ":") + 1;
@@ -156,12 +156,13 @@ bool fit_takes_all(const struct fit *f, const struct fit_agent *agent)
 struct seating {
 	const struct fit *f;
 	size_t *seats;
-	size_t seated; /* roles before this one have a seat */
-	int64_t *free; /* of each agent */
-	bool *tried;   /* agents, in the search for one role's seat */
+	size_t seated; /* roles before this one have an agent */
+	int64_t *free; /* room of each agent */
+	bool *tried;   /* per agent, in the search for one role */
 };
 
-/* Recursion: each level moves another role, so it is FIT_ROLES_MAX deep. */
+/* Recursive: each level moves another role, so the depth is at most
+ * FIT_ROLES_MAX. */
 static bool seat_role(struct seating *s, size_t r)
 {
 	const struct fit *f = s->f;

@@ -1,6 +1,6 @@
 /**
- * Which agents of its pool can carry out the roles of a run: room, and the
- * capabilities that a role needs (docs/internals/orchestration.md). Needs and
+ * Find agents of a pool for the roles of a run: they must have room, and the
+ * capabilities that the role needs (docs/internals/orchestration.md). Needs and
  * capabilities are compared only here: for polls that place runs, and for the
  * sentence that says what a queued run waits for.
  * Thread: the owner of the store.
@@ -21,28 +21,28 @@
 struct fit_role {
 	char lease_id[UUID_TEXT_BYTES];
 	char role[40];
-	json_t *needs; /* array of texts; NULL: nothing special */
+	json_t *needs; /* array of texts; NULL: none */
 };
 
 struct fit_agent {
 	int64_t id;
 	char name[128];
 	int64_t capacity;
-	int64_t room;     /* of the capacity without job; may be negative */
-	json_t *features; /* array, as it reported them */
+	int64_t room;     /* capacity not used by jobs; may be negative */
+	json_t *features; /* array, as reported */
 };
 
 struct fit {
-	struct fit_role roles[FIT_ROLES_MAX]; /* that wait for an agent */
+	struct fit_role roles[FIT_ROLES_MAX]; /* waiting for an agent */
 	size_t role_count;
-	struct fit_agent *agents; /* allocated; that take jobs */
+	struct fit_agent *agents; /* allocated; those that take jobs */
 	size_t agent_count;
 };
 
 struct fit_query {
 	int64_t run_id;
 	int64_t seen_after;  /* ms since 1970: agents seen later are online */
-	int64_t first_agent; /* stands first, even if it is not online; or 0 */
+	int64_t first_agent; /* listed first, even if not online; 0: none */
 };
 
 /**
@@ -59,24 +59,24 @@ void fit_release(struct fit *f);
 bool fit_takes_all(const struct fit *f, const struct fit_agent *agent);
 
 /**
- * Find an agent for every role, with the capabilities it needs. Agents that
- * stand first are preferred.
- * @param idle   true: as if no agent had a job
+ * Find an agent for every role, with the capabilities it needs. Agents listed
+ * first are preferred.
+ * @param idle   true: assume that no agent has a job
  * @param seats  receives an index into `agents` for each role
- * @return false: there are not enough (seats are undefined)
+ * @return false: not every role has one (seats are undefined)
  */
 bool fit_seat(const struct fit *f, bool idle,
 	      size_t seats[static FIT_ROLES_MAX]);
 
 /**
- * Say which capability is missing: no agent has what a role needs, or those
- * that have it can take too few jobs even when idle.
+ * Write which capability is missing: no agent has what a role needs, or the
+ * agents that have it can take too few jobs even when idle.
  * @param text  one sentence, cut to the size; written only if true is returned
  */
 bool fit_missing(const struct fit *f, const char *pool, char *text,
 		 size_t size);
 
-/** Name the capabilities that the run needs: "client:baresip, codec:opus".
+/** Write the capabilities that the run needs: "client:baresip, codec:opus".
  * @return false: none */
 bool fit_needs(const struct fit *f, char *text, size_t size);
 

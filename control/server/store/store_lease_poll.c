@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Runs looked at in one poll: behind so many waiting ones, ask again. */
+/* Waiting runs considered in one poll; later ones wait for the next poll. */
 #define CANDIDATES_MAX 64
 
 /* The connection of a parked poll may be lost: the poll proves only that the
@@ -80,7 +80,7 @@ static int id_row(const struct db_value *row, size_t columns, void *arg)
 	return 0;
 }
 
-/* End a started lease that the agent no longer holds: it has restarted. */
+/* End started leases that the agent no longer holds: it has restarted. */
 static int take_lost(struct db *db, const struct lease_poll *poll)
 {
 	const struct db_value params[] = {DB_I(poll->agent_id),
@@ -121,8 +121,9 @@ static int offer(struct db *db, const char *lease_id, int64_t agent_id,
 			  LEASE_PARAMS(params));
 }
 
-/* Choose an agent for each role: the polling agent for all; nobody if another
- * agent can take the whole run when it polls; else several agents. */
+/* Choose an agent for each role: the polling agent, if it can take all roles;
+ * none, if another agent can take all of them with its next poll; else several
+ * agents. */
 static bool choose(const struct fit *f, size_t seats[static FIT_ROLES_MAX])
 {
 	for (size_t a = 0; a < f->agent_count; a++) {
@@ -182,11 +183,11 @@ static int place_run(struct db *db, const struct lease_poll *poll,
 	return given;
 }
 
-/* How many jobs the polling agent can take. What it did not know when it asked:
- * offers on their way to it, and jobs that ended while it waited. Of those it
- * may have known that they were over before we did, so that it never gets more
- * than what we know to be free: an offer it has to refuse would leave a run half
- * placed. */
+/* Compute how many jobs the polling agent can take. Its own figure is corrected
+ * by what it did not know when it polled: offers not yet delivered to it, and
+ * jobs that ended while the poll was parked. It may have counted such a job as
+ * over already, so the result is limited to the room known here: an offer that
+ * the agent must refuse would leave a run half placed. */
 static int own_room(struct db *db, const struct lease_poll *poll, int64_t *ret)
 {
 	const struct db_value agent = DB_I(poll->agent_id);
@@ -292,9 +293,9 @@ static int job_row(const struct db_value *row, size_t columns, void *arg)
 	return jobs->err;
 }
 
-/* Collect offers that this agent was not told of: made by this poll or by
- * another agent's. Each is told once; if the answer is lost, the offer lapses
- * and is made again. */
+/* Collect offers not yet delivered to this agent: made by this poll or by
+ * another agent's. Each is delivered once; if the answer is lost, the offer
+ * lapses and is made again. */
 static int deliver(struct store *s, struct db *db,
 		   const struct lease_poll *poll,
 		   const struct lease_times *times, json_t *array)

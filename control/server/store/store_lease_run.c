@@ -132,7 +132,7 @@ static int seal_retry(struct store *s, const struct run_new *run, uint8_t **ret,
 	return err;
 }
 
-/* A turn of a project run, schedule or retry starts one run only. */
+/* Take the turn of a project run, schedule or retry: it starts one run only. */
 static int take_turn(struct db *db, const struct run_new *run)
 {
 	const struct db_value retry[] = {DB_I(run->retry_of_id)};
@@ -286,7 +286,7 @@ void run_case_release(struct run_case *c)
 	*c = (struct run_case){.id = 0};
 }
 
-/* $2 is the status: the run starts again. */
+/* SQL, $2 is the status: true if the run starts again. */
 #define AGAIN "$2 IN ('failed', 'errored') AND retries_left > 0"
 
 int store_run_done(struct store *s, int64_t run_id, const char *status,
@@ -332,7 +332,7 @@ struct test_reading {
 	json_t *test;
 };
 
-/* url, secret_box, method, content_type, body -> what a callback needs */
+/* Make the callback of a row: url, secret_box, method, content_type, body. */
 static int callback_of(struct store *s, const struct db_value *row,
 		       json_t **ret)
 {

@@ -1,6 +1,6 @@
 /**
- * Runs' rows from the start to the verdict: the transitions that are not
- * caused by an agent's request. Times are parameters, ms since 1970.
+ * The rows of runs from start to verdict: the transitions that no request of an
+ * agent causes. Times are parameters, ms since 1970.
  * Thread: the owner of the store.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_LEASE_RUN_H
@@ -21,7 +21,9 @@ int store_test_load(struct store *s, int64_t id, const char *name,
 
 /** Read a pool's credentials as a job carries them, passwords decrypted: new
  * array.
- * @return 0; -ENOENT; -EBADMSG a password of another key; -EIO; -ENOMEM */
+ * @return 0; -ENOENT; -EBADMSG a password was encrypted with another master
+ *         key;
+ * -EIO; -ENOMEM */
 int store_pool_load(struct store *s, int64_t pool_id, json_t **ret);
 
 /** Read a target as a job carries it. @return 0; -ENOENT; -EIO; -ENOMEM */
@@ -30,7 +32,7 @@ int store_target_load(struct store *s, int64_t target_id, json_t **ret);
 struct run_role {
 	const char *role;
 	json_t *public_spec; /* without passwords */
-	json_t *spec;        /* kept encrypted, until the lease ends */
+	json_t *spec;        /* stored encrypted, until the lease ends */
 };
 
 struct schedule_turn;
@@ -47,7 +49,7 @@ struct run_new {
 	int64_t created_at;
 	const struct run_role *roles;
 	size_t role_count;
-	unsigned retries_left;                /* times it may start again */
+	unsigned retries_left;                /* further attempts allowed */
 	unsigned attempt;                     /* from 1 */
 	int64_t retry_of_id;                  /* 0: it is the first attempt */
 	const char *retry_of;                 /* session of that run; NULL */
@@ -57,9 +59,9 @@ struct run_new {
 };
 
 /**
- * Make a run in `queued` and its leases in `waiting`, all or nothing. One that
- * follows another run, or is the turn of a project run or schedule, takes that
- * turn.
+ * Insert a run in phase `queued` and its leases in state `waiting`, in one
+ * transaction. If the run is a further attempt, or the turn of a project run or
+ * schedule, it takes that turn in the same transaction.
  * @return 0; -EALREADY the turn was taken or called off; -EIO; -ENOMEM
  */
 int store_run_create(struct store *s, const struct run_new *run,
@@ -70,8 +72,8 @@ int store_run_create(struct store *s, const struct run_new *run,
  * if it is in progress, and further attempts are cancelled. A failure that
  * becomes final by this has its callback due.
  * @param run_id  any attempt
- * @return 0; -ENOENT; -EALREADY the last attempt is stopping or over, and none
- *         is to follow; -EIO
+ * @return 0; -ENOENT; -EALREADY the last attempt is stopping or over, and no
+ *         further one was due; -EIO
  */
 int store_run_stop(struct store *s, int64_t run_id, int64_t now);
 
@@ -79,8 +81,8 @@ struct sweep_times {
 	int64_t now;
 	int64_t lease_ms;
 	int64_t claim_timeout_ms;
-	/* No lease expires before: agents could not renew while the controller
-	 * was not running. */
+	/* No lease expires before this time: agents could not renew while the
+	 * controller was not running. */
 	int64_t grace_until;
 };
 
@@ -101,7 +103,7 @@ int store_sweep(struct store *s, const struct sweep_times *times,
 struct run_case {
 	int64_t id;
 	char session_id[UUID_TEXT_BYTES];
-	char stop_reason[16]; /* "" none: the run ended by itself */
+	char stop_reason[16]; /* "": the run ended by itself */
 	char *description;    /* the reason given when it began to stop */
 	json_t *conditions;
 	json_t *specs; /* array: of its roles */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Rows handled in one sweep; the next sweep goes on. */
+/* Rows handled in one sweep; the next sweep continues. */
 #define SWEEP_MAX 256
 
 struct lost_row {
@@ -156,8 +156,8 @@ static int waiting_row(const struct db_value *row, size_t columns, void *arg)
 	return 0;
 }
 
-/* @return 1 the agents online lack what the run needs, text says what; 0; -EIO;
- * -ENOMEM */
+/* @return 1 the agents online lack a capability that the run needs, named in
+ * text; 0; -EIO; -ENOMEM */
 static int incapable(struct db *db, const struct waiting_row *w,
 		     const struct sweep_times *times, char *text, size_t size)
 {
@@ -285,8 +285,8 @@ static int sweep_ended(struct db *db)
 		NULL, 0);
 }
 
-/* Usually nothing is due: a read-only query finds that out without the write
- * lock. */
+/* Check whether anything is due, by a read-only query without the write lock:
+ * usually nothing is. */
 static int anything_to_do(struct store *s, const struct sweep_times *times,
 			  bool *ret)
 {

@@ -1,5 +1,5 @@
 /**
- * The lease and run that a request of an agent is about. Included by
+ * The lease and run that an agent's request names. Included by
  * control/server/store only.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_LEASE_VIEW_H
@@ -28,7 +28,7 @@ struct lease_view {
 int lease_view(struct db *db, const char *lease_id, int64_t agent_id,
 	       struct lease_view *ret);
 
-/** True if the lease still takes uploads. */
+/** True if the lease still accepts uploads. */
 bool lease_uploads(const struct lease_view *v, const struct lease_times *times);
 
 #endif

@@ -10,28 +10,30 @@
 
 struct store;
 
-/** One group and how many there are of it. @return 0; else stop */
+/** Called per group with its count. @return 0; else stop */
 typedef int(store_count_h)(const char *group, int64_t count, void *arg);
 
-/** Runs in progress by phase. @return 0; -EIO; or the handler's value */
+/** Count runs in progress by phase. @return 0; -EIO; or the handler's value */
 int store_count_active(struct store *s, store_count_h *count_h, void *arg);
 
-/** Stored runs that are over, by status. @return likewise */
+/** Count stored runs that are over by status. @return as
+ * store_count_active() */
 int store_count_done(struct store *s, store_count_h *count_h, void *arg);
 
 /**
- * Agents by state (online, draining, offline), each also when there is none.
- * @param seen_after_ms  silent since: offline
- * @return likewise
+ * Count agents by state (online, draining, offline), including states without
+ * agents.
+ * @param seen_after_ms  since 1970: agents not seen after it are offline
+ * @return as store_count_active()
  */
 int store_count_agents(struct store *s, int64_t seen_after_ms,
 		       store_count_h *count_h, void *arg);
 
-/* Agents that are told one by one; there is no further figure of others. */
+/* Ceiling of agents with figures of their own; others have none. */
 #define METRICS_AGENTS_MAX 1000
 
 struct agent_figures {
-	const char *pool; /* names as they were given */
+	const char *pool; /* names, not escaped */
 	const char *name;
 	bool up;
 	int64_t capacity;
@@ -42,14 +44,16 @@ struct agent_figures {
 };
 typedef int(store_agent_h)(const struct agent_figures *agent, void *arg);
 
-/** Each agent, by its id. @return 0; -EIO; or the handler's value */
+/** Call a function with each agent, in the order of ids. @return 0; -EIO; or
+ * the handler's value */
 int store_each_agent(struct store *s, int64_t seen_after_ms,
 		     store_agent_h *agent_h, void *arg);
 
-/** Bytes of all artifacts. @return 0; -EIO */
+/** Sum the bytes of all artifacts. @return 0; -EIO */
 int store_artifact_bytes(struct store *s, int64_t *ret);
 
-/** "capacity" and "in_use" of the agents that are not offline. */
+/** Sum "capacity" and "in_use" over the agents that are not offline.
+ * @return as store_count_active() */
 int store_count_places(struct store *s, int64_t seen_after_ms,
 		       store_count_h *count_h, void *arg);
 

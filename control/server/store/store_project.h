@@ -14,10 +14,10 @@ struct store;
 int store_project_find(struct store *s, const char *name, int64_t *ret_id);
 
 /**
- * What the page of a project run shows: {project_name, run_status, created_at,
- * stopped_at, total_tests, runs: [{test_name, status, attempt, session_id,
- * kiosk_id, result_description}]}.
- * @param kiosk_id  that the link carries; NULL: the reader is signed in
+ * Read what the page of a project run shows: {project_name, run_status,
+ * created_at, stopped_at, total_tests, runs: [{test_name, status, attempt,
+ * session_id, kiosk_id, result_description}]}.
+ * @param kiosk_id  from the link; NULL: the reader is signed in
  * @return 0; -ENOENT; -EIO; -ENOMEM
  */
 int store_project_run_page(struct store *s, const char *uuid,

@@ -188,7 +188,7 @@ static int active_row(const struct db_value *row, size_t columns, void *arg)
 	return 0;
 }
 
-/* At most one run of a project run is in progress. */
+/* Stop the run in progress: a project run has at most one. */
 static int stop_run(struct db *db, int64_t project_run_id, int64_t now)
 {
 	const struct db_value params[] = {DB_I(project_run_id)};
@@ -273,7 +273,7 @@ int store_project_run_revoke(struct store *s, const char *uuid)
 
 /* ---- the next run of a project run ---- */
 
-/* The run of a test that is in progress, or about to start again. */
+/* SQL: the run of a test that is in progress, or about to start again. */
 #define RUN_OF                                                   \
 	"SELECT 1 FROM run r WHERE r.project_run_id = "          \
 	"project_run_test.project_run_id AND r.project_position" \
@@ -361,7 +361,7 @@ static int turn_row(const struct db_value *row, size_t columns, void *arg)
 
 int store_project_turn_next(struct store *s, struct project_turn *ret)
 {
-	/* one row at most: 1, 0 or an error */
+	/* at most one row: returns 1, 0 or an error */
 	return db_query(store_reader(s),
 			"SELECT p.id, t.position, t.test_id, t.test_name, "
 			"p.project_id, p.project_name, p.report_mode "
@@ -374,7 +374,7 @@ int store_project_turn_next(struct store *s, struct project_turn *ret)
 			NULL, 0, turn_row, ret);
 }
 
-/* A run that never began: done at once. */
+/* Insert a run that never began: it is `done` at once. */
 static int insert_refused(struct db *db, const struct project_turn *turn,
 			  const json_t *test, const char *text, int64_t now,
 			  struct db_value callback_box)

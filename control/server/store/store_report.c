@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows stop being delivered when a handler returns this. */
+/* Convert jansson's result to a row handler's value: a failure ends the query.
+ */
 static int check(int set)
 {
 	return set ? -ENOMEM : 0;
@@ -87,7 +88,7 @@ int store_report_run(struct store *store, const char *session_id,
 }
 
 struct last_attempt {
-	int64_t run_id; /* whose report it is */
+	int64_t run_id; /* of the report */
 	bool is_public;
 	json_t *shown;
 };
@@ -112,7 +113,7 @@ static int last_attempt_row(const struct db_value *row, size_t columns,
 	last->shown = json_pack(
 		"{s:s, s:I, s:o?}", "status",
 		due ? "running" : (const char *)row[3].bytes, "attempt",
-		/* the one that is due follows this one */
+		/* an attempt that is due has the next number */
 		(json_int_t)row[2].integer + (due ? 1 : 0), "link", link);
 	return check(!last->shown);
 }
@@ -138,7 +139,7 @@ int store_report_last_attempt(struct store *store, int64_t run_id,
 
 /* ---- events ---- */
 
-/* Set a member of an object that cannot be found in its text. */
+/* Parse an object and set its `role`: its text cannot be searched. */
 static int add_parsed(struct buf *b, const char *role, struct json_text object)
 {
 	json_t *tree = json_loadb(object.at, object.len, 0, NULL);
@@ -152,7 +153,7 @@ static int add_parsed(struct buf *b, const char *role, struct json_text object)
 	return w.err;
 }
 
-/* The text of an object up to a place in it, and the member `role` there. */
+/* Append the text of an object up to `until`, then the member `role`. */
 static int add_role(struct buf *b, struct json_text object, const char *until,
 		    const char *name, const char *role)
 {
@@ -161,16 +162,16 @@ static int add_role(struct buf *b, struct json_text object, const char *until,
 
 	writer_init(&w, b);
 	w.err = err;
-	w.follows = name != NULL; /* no object here is empty */
+	w.follows = name != NULL; /* events are never empty objects */
 	writer_text(&w, name, role);
 	return w.err;
 }
 
-/* An agent's own `role` is replaced where it stands. */
+/* Append an event. A `role` that the agent sent is replaced in place. */
 static int add_event(const char *role, struct json_text object, void *arg)
 {
 	const char *end = object.at + object.len;
-	const char *next; /* what is copied behind the role */
+	const char *next; /* text to copy after the role */
 	struct buf *b = arg;
 	struct json_text own;
 	int found = json_text_member(object, "role", &own);

@@ -1,6 +1,6 @@
 /**
- * What the report of a run shows (docs/reference/report.md), as JSON: ordered,
- * with a ceiling.
+ * The data of a run's report (docs/reference/report.md) as JSON: ordered, with
+ * ceilings.
  * Thread: worker threads.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_REPORT_H
@@ -14,7 +14,7 @@ struct buf;
 struct store;
 struct writer;
 
-/* Ceilings of a report; what is beyond is counted, not shown. */
+/* Ceilings of a report; records above them are counted, not shown. */
 #define REPORT_EVENTS_MAX   5000
 #define REPORT_MESSAGES_MAX 2000
 #define REPORT_POINTS_MAX   200000
@@ -50,17 +50,17 @@ int store_report_last_attempt(struct store *store, int64_t run_id,
 
 /**
  * Append a JSON array of the events of one kind, in order of arrival: their
- * text as it was uploaded, and the `role` of its lease in each. At most
+ * text as uploaded, with the `role` of the lease in each. At most
  * REPORT_EVENTS_MAX.
- * @return 0; -ENOMEM; -EIO; -EMSGSIZE (what was appended is no whole array)
+ * @return 0; -ENOMEM; -EIO; -EMSGSIZE (the array is incomplete)
  */
 int store_report_events(struct store *store, int64_t run_id, const char *kind,
 			struct buf *text);
 
 /**
- * Write an array of every series with its points {t, n, min, avg, max}; where
- * several agents share a role the points of one interval are joined (these
- * figures join exactly, percentiles do not and are not here).
+ * Write an array of every series with its points {t, n, min, avg, max}. If
+ * several agents share a role the points of one interval are merged. These
+ * figures merge exactly; percentiles would not and are left out.
  * @return 0; -EIO; or the writer's error
  */
 int store_report_series(struct store *store, int64_t run_id, struct writer *w,

@@ -44,9 +44,9 @@
 
 static const struct column columns[] = {
 	LISTED_COLUMNS,
-	/* from here on not in listings */
+	/* not in listings from here on */
 	ATTEMPT_COLUMNS,
-	/* from here on of single runs only */
+	/* for single runs only from here on */
 	{"retried_by",
 	 "(SELECT n.session_id FROM run n WHERE n.retry_of = r.session_id)",
 	 NULL, COLUMN_TEXT},
@@ -58,10 +58,11 @@ static const struct column columns[] = {
 	{"kiosk_id", "r.kiosk_id", NULL, COLUMN_TEXT},
 };
 
-/* docs/reference/api.md: these can be sorted and filtered by */
+/* the first columns: listings can be sorted and filtered by them
+ * (docs/reference/api.md) */
 #define LISTED_COUNT 17
 
-/* these besides, where attempts matter */
+/* with the columns about attempts */
 #define ATTEMPT_COUNT 19
 
 const struct table store_run_listed = {
@@ -88,7 +89,7 @@ static const struct table whole = {
 	.column_count = sizeof(columns) / sizeof(*columns),
 };
 
-/* What clients poll; the last column is not shown. */
+/* The columns of a status poll; the last column is not shown. */
 static const struct column polled_columns[] = {
 	LISTED_COLUMNS,
 	ATTEMPT_COLUMNS,
@@ -105,7 +106,7 @@ static const struct table polled = {
 	.column_count = POLLED_COUNT,
 };
 
-/* The newest run of which this is true. */
+/* Page of the newest run that a condition selects. */
 static const struct page first = {.start = 0, .count = 1};
 
 static struct selection newest(const char *where, const struct db_value *value)
@@ -139,7 +140,7 @@ static int get_one(struct store *s, const struct table *t, const char *where,
 #define BY_ID      "id = $1"
 #define BY_SESSION "session_id = lower($1)"
 
-/* The value of an id or UUID. @return 0; -ENOENT it is neither */
+/* Parse a numeric id or a UUID. @return 0; -ENOENT neither */
 static int read_key(const char *id_or_uuid, bool *by_id, struct db_value *value)
 {
 	uint64_t id;
@@ -217,9 +218,9 @@ int store_run_status(struct store *s, const char *id_or_uuid,
 				 value, status);
 }
 
-/* The latest run of a test. One whose further attempt is due stands before
- * others, as that attempt will be the latest. The sign keeps SQLite from
- * looking for it among all runs of the test. */
+/* SQL: the latest run of a test. A run with a further attempt due precedes all
+ * others, as that attempt will be the latest. The unary + keeps SQLite from
+ * searching all runs of the test for it. */
 #define LATEST                                                              \
 	"r.id = coalesce((SELECT max(id) FROM run WHERE retry_state = "     \
 	"'due' AND +test_id = $1), (SELECT max(id) FROM run WHERE test_id " \
@@ -231,7 +232,7 @@ int store_run_status_last(struct store *s, int64_t test_id,
 	return read_status(s, LATEST, DB_I(test_id), status);
 }
 
-/* The attempt failed, but the next one is due: it goes on. */
+/* Show a failed attempt as running, because the next attempt is due. */
 static int present_running(json_t *run)
 {
 	json_t *running = json_pack("{s:s, s:s, s:i, s:i, s:s, s:n}", "status",
@@ -295,7 +296,7 @@ static int over_row(const struct db_value *row, size_t columns_read, void *arg)
 	return 0;
 }
 
-/* The attempt after it follows the one before it from now on. */
+/* Link the attempt after a run to the attempt before it. */
 static int take_out_of_chain(struct db *db, const struct db_value *run_id)
 {
 	return db_query(

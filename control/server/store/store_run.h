@@ -11,7 +11,7 @@
 
 struct buf;
 
-/* Pairs of filtername and filterval in one request. */
+/* Ceiling of pairs of filtername and filterval in one request. */
 #define RUN_FILTERS_MAX 20
 
 struct run_filter {
@@ -22,7 +22,7 @@ struct run_filter {
 struct run_query {
 	const struct run_filter *filters;
 	size_t filter_count;
-	const char *order_by; /* likewise */
+	const char *order_by; /* a column, as above */
 	bool descending;
 	bool has_start_date; /* started after */
 	int64_t start_date_s;
@@ -39,8 +39,8 @@ bool store_run_value(const char *name, const char *value);
 
 /**
  * List runs.
- * @param text  a JSON array is added to it; after an error it is half written
- * @return 0; -EINVAL a name or value that the functions above refuse, too
+ * @param text  a JSON array is appended; after an error it is incomplete
+ * @return 0; -EINVAL a name or value that the functions above refuse, or too
  *         many filters; -EIO; -ENOMEM; -EMSGSIZE
  */
 int store_run_list(struct store *s, const struct run_query *query,
@@ -48,7 +48,8 @@ int store_run_list(struct store *s, const struct run_query *query,
 
 /**
  * Read a run with `attempt`, `retry_of`, `retried_by`, `phase`, `progress`,
- * `verdicts`, `report_mode` and `kiosk_id`, which only its owner may see.
+ * `verdicts`, `report_mode` and `kiosk_id` (which only the run's owner may
+ * see).
  * @param id_or_uuid  numeric id or session id
  * @return 0; -ENOENT; -EIO; -ENOMEM
  */
@@ -56,27 +57,27 @@ int store_run_get(struct store *s, const char *id_or_uuid, json_t **ret);
 
 /** An answer for clients that poll. */
 struct run_status {
-	struct buf *text; /* a finished run is added to it as a JSON object */
+	struct buf *text; /* a finished run is appended as a JSON object */
 	bool alias;       /* in: session_status_alias, run_status_alias() */
-	bool finished;    /* out; false: in progress, nothing was added */
+	bool finished;    /* out; false: in progress, nothing was appended */
 };
 
 /**
- * Read what GET /runs/ID/status shows of a run, without a tree as clients poll
- * it. It follows the attempts (retries_on_failure): the run is in progress
- * until its last attempt is over; then that one is added, with `attempt` and
- * `retry_of`.
+ * Read what GET /runs/ID/status shows of a run. Clients poll it, so no tree is
+ * built. Attempts (retries_on_failure) are followed: the run is in progress
+ * until its last attempt is over; then that attempt is appended, with `attempt`
+ * and `retry_of`.
  * @return 0; -ENOENT; -EIO; -ENOMEM; -EMSGSIZE
  */
 int store_run_status(struct store *s, const char *id_or_uuid,
 		     struct run_status *status);
-/** Likewise of the latest run of a test. */
+/** As store_run_status(), for the latest run of a test. */
 int store_run_status_last(struct store *s, int64_t test_id,
 			  struct run_status *status);
 
 /**
- * The status word with session_status_alias, for clients that know only
- * `running`, `passed` and `failed`.
+ * Map a status for session_status_alias: for clients that know only `running`,
+ * `passed` and `failed`.
  * @return status, or "failed" for `errored` and `stopped`
  */
 const char *run_status_alias(const char *status);
@@ -96,11 +97,12 @@ int store_run_of_project_run(struct store *s, int64_t project_run_id,
 			     const struct page *page, json_t **ret,
 			     int64_t *total);
 
-/** End a run's public link; further attempts get none. @return 0; -ENOENT it has none; -EIO */
+/** End a run's public link; further attempts get none. @return 0; -ENOENT it
+ * has none; -EIO */
 int store_run_revoke(struct store *s, int64_t run_id);
 
-/** Delete a run that is over, with all its data. The attempt after it becomes
- * the one after the attempt before it.
+/** Delete a run that is over, with all its data. The attempts before and after
+ * it are linked to each other.
  * @return 0; -ENOENT; -EBUSY it is not over, or a further attempt is due; -EIO */
 int store_run_delete(struct store *s, int64_t run_id);
 

@@ -10,16 +10,17 @@
 /* SQL of `run r`: it is over, and no further attempt of it is due */
 #define RUN_OVER RUN_DONE " AND r.retry_state <> 'due'"
 
-/* SQL: the id of the last attempt there is of the chain of attempts
- * (retries_on_failure) that a run is of. A later attempt has a higher id.
- * @param condition  SQL on `run`, that selects the run */
+/* SQL: the id of the last attempt in the chain of attempts (retries_on_failure)
+ * of a run. A later attempt has a higher id.
+ * @param condition  SQL on `run` that selects the run */
 #define RUN_LAST_ATTEMPT(condition)                                     \
 	"(WITH RECURSIVE chain (id, session_id) AS ("                   \
 	"SELECT id, session_id FROM run WHERE " condition " UNION ALL " \
 	"SELECT n.id, n.session_id FROM chain c JOIN run n "            \
 	"ON n.retry_of = c.session_id) SELECT max(id) FROM chain)"
 
-/* What runs can be sorted and filtered by, and listings show (docs/reference/api.md). */
+/* The columns that listings show, sort and filter by
+ * (docs/reference/api.md). */
 extern const struct table store_run_listed;
 
 #endif

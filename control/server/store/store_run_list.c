@@ -13,7 +13,8 @@
 #include <string.h>
 #include <time.h>
 
-/* Runs kept as text, by the last digits of their ids; longer ones are not. */
+/* Runs cached as text, by id modulo this number. Longer texts are not
+ * cached. */
 #define RUN_TEXTS      2048
 #define RUN_TEXT_BYTES 2048
 
@@ -21,7 +22,7 @@
 
 struct run_texts {
 	struct {
-		int64_t id; /* 0: free; ids are never given twice */
+		int64_t id; /* 0: free; ids are never reused */
 		char *text;
 		size_t len;
 	} kept[RUN_TEXTS];
@@ -43,7 +44,7 @@ static void keep(struct run_texts *texts, int64_t id, const char *text,
 	char *copy = len <= RUN_TEXT_BYTES ? malloc(len) : NULL;
 
 	if (!copy)
-		return; /* it is made anew the next time */
+		return; /* not cached: written again the next time */
 	memcpy(copy, text, len);
 	free(texts->kept[at].text);
 	texts->kept[at].id = id;
@@ -59,7 +60,7 @@ struct listed_run {
 };
 
 struct listed_runs {
-	struct listed_run *runs; /* as many as the page has */
+	struct listed_run *runs; /* of the page */
 	size_t count;
 };
 
@@ -130,7 +131,7 @@ static int add_made(struct store *s, struct run_texts *texts,
 	w->found = false;
 	err = record_select_rows(s, w->table, &selection, &one, text_row, w);
 	if (err || !w->found)
-		return err; /* deleted meanwhile: it is left out */
+		return err; /* deleted meanwhile: left out */
 	w->separator = ",";
 	if (run->done)
 		keep(texts, run->id, w->text->data + begin,
@@ -167,12 +168,12 @@ static struct run_texts *texts_of(struct store *s)
 }
 
 /*
- * Append the selected runs as a JSON array. Those that are over change no
- * more: their text is kept, so that a listing asked for again and again costs
- * little more than its ids.
+ * Append the selected runs as a JSON array. Runs that are over do not change
+ * any more: their text is cached, so that a repeated listing costs little more
+ * than reading its ids.
  * @param t     of runs, `run r`: the columns to show
  * @param done  SQL expression: the run is over
- * @return 0; -EIO; -ENOMEM; -EMSGSIZE; then the text is half written
+ * @return 0; -EIO; -ENOMEM; -EMSGSIZE; after an error the text is incomplete
  */
 static int run_text_select(struct store *s, const struct table *t,
 			   const char *done, const struct selection *selection,
@@ -216,7 +217,7 @@ bool store_run_column(const char *name)
 	return find_column(name) != NULL;
 }
 
-/* Seconds since 1970 of `YYYY-MM-DD HH:MM:SS`. */
+/* Parse `YYYY-MM-DD HH:MM:SS` to seconds since 1970. */
 static bool parse_time(const char *text, int64_t *ret)
 {
 	struct tm tm = {.tm_sec = 0};
@@ -243,7 +244,7 @@ bool store_run_value(const char *name, const char *value)
 	return true;
 }
 
-/* The selection's text and values while it is put together. */
+/* The SQL condition and its values while they are built. */
 struct builder {
 	struct buf where;
 	struct db_value params[RECORD_PARAMS_MAX];
@@ -252,7 +253,7 @@ struct builder {
 	size_t text_count;
 };
 
-/* Add "left $n right". */
+/* Add a condition: "left $n right". */
 static int add_condition(struct builder *b, const char *left,
 			 struct db_value value, const char *right)
 {
@@ -263,8 +264,8 @@ static int add_condition(struct builder *b, const char *left,
 			 left, b->count, right);
 }
 
-/* The tags as they are stored, if the value is an array of them; else one tag
- * as it stands in the stored text. */
+/* Convert a filter value to stored text: an array of tags to the whole column,
+ * any other value to one tag as it is written in the column. */
 static char *tags_value(const char *value, bool *ret_is_array)
 {
 	json_t *tags = json_loads(value, JSON_DECODE_ANY, NULL);
@@ -292,7 +293,7 @@ static int add_tags(struct builder *b, const char *value)
 		return -ENOMEM;
 	b->texts[b->text_count++] = text;
 	return is_array ? add_condition(b, "r.tags_json =", db_text(text), "")
-			/* LIKE would take capitals for small letters */
+			/* not LIKE, which ignores case */
 			: add_condition(b, "replace(r.tags_json,",
 					db_text(text), ", '') <> r.tags_json");
 }
@@ -350,7 +351,7 @@ int store_run_list(struct store *s, const struct run_query *query,
 		return -EINVAL;
 	buf_init(&b.where, WHERE_BYTES);
 	err = build(&b, query);
-	/* the id makes the order of equals certain, and so the pages */
+	/* by id last: equal rows keep their order from page to page */
 	snprintf(order_sql, sizeof(order_sql), "%s %s, r.id %s", order->sql,
 		 query->descending ? "DESC" : "ASC",
 		 query->descending ? "DESC" : "ASC");

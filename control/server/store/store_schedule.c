@@ -139,7 +139,7 @@ static int add_event(struct db *db, const struct schedule_turn *turn,
 	return err < 0 ? err : 0;
 }
 
-/* @param wait  what becomes of waiting_for: the turn, or what it was */
+/* @param wait  true: the turn waits for the previous run */
 static int move_on(struct db *db, const struct schedule_turn *turn, bool wait)
 {
 	const struct db_value waited[] = {DB_I(turn->id), DB_I(turn->due_at)};

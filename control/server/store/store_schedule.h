@@ -1,7 +1,6 @@
 /**
  * Schedules: which are due, and the result of each time. Every change is one
- * transaction that compares and sets, so that several controllers may look;
- * times are ms since 1970.
+ * transaction with a compare-and-set. Times are ms since 1970.
  * Thread: the owner of the store.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_SCHEDULE_H
@@ -16,15 +15,15 @@
 struct db;
 struct store;
 
-/* Events that are kept of a schedule; older ones go. */
+/* Events kept per schedule; older ones are deleted. */
 #define SCHEDULE_EVENTS_MAX 100
 
 /* A schedule that is due. */
 struct schedule_turn {
 	int64_t id;
 	int64_t due_at;
-	bool waited;     /* it has waited for the run before */
-	bool is_waiting; /* an earlier time of it does */
+	bool waited;     /* it has waited for the previous run */
+	bool is_waiting; /* an earlier time is still waiting */
 	int64_t next_at; /* set by the caller; 0: there is none */
 	char name[256];
 	int64_t test_id;    /* 0: it is a project */
@@ -32,7 +31,7 @@ struct schedule_turn {
 	char project_name[256];
 	json_t *test_ids; /* of the project; null: all. Owned */
 	json_t *tags;
-	char cron[256]; /* "": it happens once */
+	char cron[256]; /* "": once */
 	char timezone[64];
 	char overlap[16];
 	char missed[16];
@@ -41,17 +40,18 @@ struct schedule_turn {
 
 void schedule_turn_release(struct schedule_turn *turn);
 
-/** Find the next one that is due. @return 1; 0 none; -EIO; -ENOMEM */
+/** Find the next schedule that is due. @return 1; 0 none; -EIO; -ENOMEM */
 int store_schedule_due(struct store *s, int64_t now, struct schedule_turn *ret);
 
-/** Find the next one that waits for the run before, with an id above `after`.
+/** Find the next schedule, with an id above `after`, that waits for its
+ * previous run.
  * @return 1; 0 none; -EIO; -ENOMEM */
 int store_schedule_waiting(struct store *s, int64_t after,
 			   struct schedule_turn *ret);
 
 /**
- * Look for a run or project run of the schedule that is not over, further
- * attempts included.
+ * Find a run or project run of the schedule that is not over, including further
+ * attempts.
  * @param ret  its UUID
  * @return 1; 0 none; -EIO
  */
@@ -59,16 +59,16 @@ int store_schedule_busy(struct store *s, int64_t id,
 			char ret[static UUID_TEXT_BYTES]);
 
 /**
- * Record a time that starts no run, with the reason.
- * @param outcome  "skipped", "waiting": starts when the run before is over,
- *                 "missed" or "refused"
- * @return 0; -EALREADY it was taken, or the schedule changed; -EIO
+ * Record a time at which no run starts, with the reason.
+ * @param outcome  "skipped"; "waiting": starts when the previous run is over;
+ *                 "missed"; "refused"
+ * @return 0; -EALREADY the turn was taken, or the schedule changed; -EIO
  */
 int store_schedule_pass(struct store *s, const struct schedule_turn *turn,
 			const char *outcome, const char *detail, int64_t now);
 
 /**
- * Record a time in the transaction that makes its run.
+ * Record a time within the transaction that inserts its run.
  * @param session_id        of the run, or NULL
  * @param project_run_uuid  of the project run, or NULL
  * @return 0; -EALREADY; -EIO

@@ -1,6 +1,6 @@
 /**
- * Keeping secrets: keyed hashes of tokens and boxes for passwords, both from
- * one master key in a file of its own, outside the database.
+ * Secrets: keyed hashes of tokens, and encrypted boxes for passwords. Both use
+ * one master key, which is kept in a file outside the database.
  * Thread: any; constant after load.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_SECRET_H
@@ -12,13 +12,13 @@
 
 struct secrets;
 
-/* A token of 256 random bits, base64url without padding, terminator too. */
+/* A token of 256 random bits: base64url without padding, and a terminator. */
 #define SECRET_TOKEN_BYTES 44
 #define SECRET_HASH_BYTES  32
 
 /**
- * Load the master key; make it (mode 0600) if the file is missing.
- * @return 0; -EPERM others may read the file; -EINVAL not 32 bytes of hex;
+ * Load the master key. If the file is missing, create it (mode 0600).
+ * @return 0; -EPERM other users may read the file; -EINVAL not 32 bytes of hex;
  *         -errno; the reason is in the log
  */
 int secrets_load(struct secrets **ret, const char *key_file);
@@ -39,7 +39,7 @@ bool secret_matches(const struct secrets *s, const char *token,
 
 /**
  * Encrypt (XChaCha20-Poly1305): nonce, cipher text and tag.
- * @param purpose  what the box is for; a box opens only for its own purpose
+ * @param purpose  a box opens only with the purpose it was sealed for
  * @param ret      allocated; the caller frees it
  * @return 0; -ENOMEM
  */
@@ -48,9 +48,10 @@ int secret_seal(const struct secrets *s, const char *purpose, const void *plain,
 
 /**
  * Decrypt.
- * @param ret  allocated, terminated with a 0 behind its length; the caller
- *             releases it with secret_wipe_free()
- * @return 0; -EBADMSG changed, of another key or purpose; -ENOMEM
+ * @param ret  allocated, with a terminator after its length; released by
+ *             secret_wipe_free()
+ * @return 0; -EBADMSG the box was changed, or sealed with another key or
+ *         purpose; -ENOMEM
  */
 int secret_open(const struct secrets *s, const char *purpose, const void *box,
 		size_t box_len, char **ret, size_t *ret_len);

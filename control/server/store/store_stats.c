@@ -74,9 +74,9 @@ struct record {
 	double n, min, max;
 	double sum;         /* of n * avg */
 	double square;      /* of n * (stddev^2 + avg^2) */
-	double avg, stddev; /* of a single point, as it came */
+	double avg, stddev; /* of a single point, as received */
 	double values[PERCENTILES];
-	struct sketch *sketch; /* NULL: there is none, or one is missing */
+	struct sketch *sketch; /* NULL: none, or a point had none */
 };
 
 struct reading {
@@ -132,7 +132,7 @@ static int merge_sketch(struct record *r, const struct db_value *v, bool first)
 	if (v->type == DB_TEXT)
 		encoded = json_loadb(v->bytes, v->len, 0, NULL);
 	if (r->sketch && wire_sketch_add(r->sketch, encoded))
-		drop_sketch(r); /* one without: the whole has none */
+		drop_sketch(r); /* a point without a sketch: no percentiles */
 	json_decref(encoded);
 	return 0;
 }
@@ -179,7 +179,7 @@ static json_t *percentile(const struct record *r, int i)
 	return decimal(fmin(fmax(value, r->min), r->max));
 }
 
-/* Append what was read; takes the record's sketch. */
+/* Append the record that was read; releases its sketch. */
 static int end_record(struct reading *reading)
 {
 	struct record *r = &reading->record;

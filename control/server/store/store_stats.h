@@ -15,19 +15,21 @@ struct store;
 #define STATS_RECORDS_MAX 100000
 
 struct stats_scope {
-	bool test; /* id is of a test: over all its runs */
+	bool test; /* id is a test's: all its runs */
 	int64_t id;
 };
 
-/** @return 0 and [{dir, role, stats_measure}]; -EIO; -ENOMEM */
+/** List the series that exist. @return 0 and [{dir, role, stats_measure}];
+ * -EIO;
+ * -ENOMEM */
 int store_stats_dimensions(struct store *s, const struct stats_scope *scope,
 			   json_t **ret);
 
 /**
- * Read one measure, a record per run, role, direction and reporting interval.
- * Where several agents shared a role their distributions are merged: counts,
- * extremes, average and deviation exactly, percentiles from their sketches
- * (null if one has none: they are never averaged).
+ * Read one measure: a record per run, role, direction and reporting interval.
+ * If several agents share a role their distributions are merged: counts,
+ * extremes, average and deviation exactly, percentiles from their sketches. If
+ * a sketch is missing the percentiles are null: they are never averaged.
  * @param role, dir  NULL: all
  * @return 0 and an array by time; -EMSGSIZE above STATS_RECORDS_MAX; -EIO;
  *         -ENOMEM

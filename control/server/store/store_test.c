@@ -10,7 +10,7 @@
 struct search {
 	const char *parameter;
 	int64_t id;
-	const char *upload; /* looked for instead of the id; or NULL */
+	const char *upload; /* searched for instead of the id; or NULL */
 	char *name;
 };
 
@@ -87,7 +87,7 @@ static int look(struct store *s, struct search *search)
 	int result;
 
 	search->name[0] = '\0';
-	/* LIKE narrows; the document decides */
+	/* LIKE preselects; the parsed document decides */
 	result = db_query(store_reader(s),
 			  "SELECT name, steps_json FROM test "
 			  "WHERE steps_json LIKE '%' || $1 || '%'",
@@ -109,7 +109,7 @@ int store_test_plays(struct store *s, const char *upload,
 		     char name[STORE_NAME_BYTES])
 {
 	struct search search = {
-		.parameter = "", /* several may name it */
+		.parameter = "", /* several parameters may name an upload */
 		.upload = upload,
 		.name = name,
 	};

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* As with keys: a write a request would be slow. */
+/* As for keys: a write for each request would be slow. */
 #define USE_NOTED_MS 60000
 
 int store_user_count(struct store *s, int64_t *ret)
@@ -182,7 +182,7 @@ int store_session_find(struct store *s, const char *token, struct web_user *ret)
 	int err;
 
 	secret_hash(store_secrets(s), token, hash);
-	/* a keyed hash is looked up: the time tells nothing of the token */
+	/* looked up by keyed hash: the time tells nothing about the token */
 	const struct db_value params[] = {db_blob(hash, sizeof(hash)),
 					  DB_I(now - SESSION_IDLE_MS),
 					  DB_I(now - SESSION_MS)};

@@ -10,7 +10,7 @@
 
 #define POOL_BYTES 208
 
-/* A run with leases that no agent has. */
+/* A run with leases in state `waiting`. */
 struct waiting_run {
 	int64_t id;
 	int64_t pool_id;
@@ -51,7 +51,7 @@ struct pool_agents {
 	int64_t online;
 	int64_t taking;
 	int64_t capacity;  /* of those that take jobs */
-	int64_t room;      /* of it without job */
+	int64_t room;      /* capacity not used by jobs */
 	int64_t last_seen; /* of any; 0: never */
 	int64_t polled_at; /* of those that take jobs */
 };
@@ -102,13 +102,13 @@ static int ahead_row(const struct db_value *row, size_t columns, void *arg)
 	int64_t *room = arg;
 
 	(void)columns;
-	/* one that does not fit is passed over, as polls do */
+	/* a run that does not fit is skipped, as in polls */
 	if (row[0].integer <= *room)
 		*room -= row[0].integer;
 	return 0;
 }
 
-/* Take off what runs that stand before this one in the queue will get. */
+/* Subtract the room that runs ahead in the queue will get. */
 static int reserve_ahead(struct store *s, const struct waiting_run *run,
 			 int64_t *room)
 {
@@ -132,7 +132,8 @@ static void time_text(int64_t ms, char text[static 24])
 	(void)strftime(text, 24, "%Y-%m-%d %H:%M:%S", &tm);
 }
 
-/* Room there is, but perhaps not with agents that have what the run needs. */
+/* There is room, but perhaps not on agents with the capabilities the run
+ * needs. */
 static int explain_needs(const struct waiting_run *run, const struct fit *f,
 			 char text[static WAITING_TEXT_BYTES])
 {
@@ -148,7 +149,7 @@ static int explain_needs(const struct waiting_run *run, const struct fit *f,
 	return 1;
 }
 
-/* @param room  what runs ahead in the queue leave */
+/* @param room  left by runs ahead in the queue */
 static int explain(const struct waiting_run *run,
 		   const struct pool_agents *agents, const struct fit *f,
 		   int64_t room, const struct waiting_times *times,

@@ -1,5 +1,5 @@
 /**
- * What a queued run waits for.
+ * The reason why a run is queued.
  * Thread: the owner of the store.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_WAITING_H
@@ -11,22 +11,22 @@ struct store;
 
 #define WAITING_TEXT_BYTES 512
 
-/* Free agents ask for jobs all the time: a run that none of them has asked
- * for after this time waits for an agent that is gone. */
+/* Free agents poll all the time. If none has polled for this long, the run
+ * waits for agents that are gone. */
 #define WAITING_POLL_MS 2000
 
-/** Instants and times in ms; now since 1970. */
+/** Times in ms; `now` since 1970. */
 struct waiting_times {
 	int64_t now;
-	int64_t lease_ms; /* an agent is online for so long after a request */
+	int64_t lease_ms; /* time an agent is online after a request */
 };
 
 /**
- * Say why a run is queued: no agent online in its pool, agents that are too
- * few, busy, silent or lack a capability (store_lease_fit.h). The rules are
+ * Write why a run is queued: no agent of its pool is online, or the agents are
+ * too few, busy, silent or lack a capability (store_lease_fit.h). The rules are
  * those of store_lease_poll.c: runs in the order of their ids, all roles of a
  * run together.
- * @param text  a sentence; written only if the result is 1
+ * @param text  one sentence; written only if the result is 1
  * @return 1; 0 the run has its agents, the next poll places it, it is over, or
  *         there is none; -EIO
  */
