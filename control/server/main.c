@@ -278,7 +278,7 @@ static int begin_artifacts(struct controller *c)
 	return err;
 }
 
-/* Run until a signal says stop. */
+/* Serve until a signal asks to stop. */
 static int serve(struct controller *c, const sigset_t *stop_signals)
 {
 	struct route_table tables[2];

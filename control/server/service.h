@@ -1,5 +1,5 @@
 /**
- * What a service manager is told (sd_notify(3)); nothing without one.
+ * Notify the service manager (sd_notify(3)); without one nothing is done.
  * Thread: main.
  */
 #ifndef OFFHOOK_SERVER_SERVICE_H

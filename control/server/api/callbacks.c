@@ -197,7 +197,8 @@ void callback_check_url(struct request *req, json_t *value, const char *pointer,
 		field_error(rep, pointer, "%s", reason);
 }
 
-/* @return false: what is given is no text that short (noted), or nothing is */
+/* @return false: the member is absent, or it is no text of this length (the
+ * error was added) */
 static bool text_key(const json_t *body, const char *key, size_t max,
 		     json_t *errors, json_t **ret)
 {

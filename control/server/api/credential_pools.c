@@ -35,8 +35,8 @@ static const struct field credential_fields[] = {
 	 .max = 255,
 	 .check = field_line},
 	{.name = "password", .kind = FIELD_TEXT, .max = 255},
-	/* null: neither is said, which check_passwords() refuses where a
-	 * password would be lost */
+	/* null: the request gives neither password nor has_password;
+	 * check_passwords() refuses that if a password would be lost */
 	{.name = "has_password", .kind = FIELD_FLAG},
 	{.name = "domain", .kind = FIELD_TEXT, .max = 255, .check = field_word},
 	{.name = "display_name",
@@ -111,8 +111,8 @@ static bool next_password(json_t *stored, const char *username)
 	return has;
 }
 
-/* {username: [has_password, ...]} of the pool that is replaced; of a new one
- * nothing. */
+/* Make {username: [has_password, ...]} of the pool that is replaced; empty for
+ * a new pool. */
 static json_t *stored_passwords(struct request *req)
 {
 	json_t *stored = json_object(), *list = NULL, *credential;
@@ -139,8 +139,8 @@ static json_t *stored_passwords(struct request *req)
 	return stored;
 }
 
-/* Refuse a credential without password for a username that has one, unless it
- * says whether to keep or to remove it: no password is lost by mistake. */
+/* Refuse a credential without password for a username that has one, unless
+ * has_password says whether to keep it: no password is lost by mistake. */
 static void check_passwords(struct request *req, json_t *credentials,
 			    struct reply *rep)
 {
@@ -170,7 +170,7 @@ static void check_passwords(struct request *req, json_t *credentials,
 	json_decref(stored);
 }
 
-/* Read a CSV table in place of the array. */
+/* Read the credentials from a CSV table instead of an array. */
 static void check_table(struct request *req, json_t *values, struct reply *rep)
 {
 	const char *csv = json_string_value(json_object_get(values, "csv"));

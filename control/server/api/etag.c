@@ -48,7 +48,8 @@ int etag_make(char tag[static ETAG_BYTES], const json_t *edited,
 	return 0;
 }
 
-/* A list of tags ("a", W/"b", or *) names one that agrees in its first bytes. */
+/* True if a list of tags ("a", W/"b", or *) has one with the same first
+ * bytes. */
 static bool listed(const char *list, const char *tag, size_t same)
 {
 	for (const char *at = list; *at;) {
@@ -58,7 +59,7 @@ static bool listed(const char *list, const char *tag, size_t same)
 		if (*at == '*')
 			return true;
 		if (strncmp(at, "W/", 2) == 0)
-			at += 2; /* a proxy that compresses makes tags weak */
+			at += 2; /* weak: made so by a proxy that compresses */
 		if (*at != '"')
 			return false;
 		end = strchr(at + 1, '"');

@@ -12,7 +12,7 @@
 /**
  * Reply with a file as a download that a browser does not run.
  * @param path      of ours
- * @param filename  for the client; what is not plain becomes `_`
+ * @param filename  for the client; characters that are not plain become `_`
  * @param sha256    hex, for the ETag
  * @param type      media type that is safe in a browser
  * @return 0; -errno it cannot be read: rep is untouched

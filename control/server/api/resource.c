@@ -294,7 +294,8 @@ static bool is_field(const struct resource *r, const char *name)
 	return false;
 }
 
-/* In a form a value is text: itself, nothing for null, or JSON. */
+/* Convert a value to the text that a form has: a text itself, "" for null, else
+ * JSON. */
 static bool same_value(const json_t *shown, const json_t *given, bool form)
 {
 	json_t *parsed;

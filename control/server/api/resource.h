@@ -25,7 +25,8 @@ void resource_reply(struct request *req, struct reply *rep,
 		    const struct resource *r, int64_t id, unsigned status,
 		    json_t *shown_once);
 
-/** A 422 with a pointer if a value is no id of the resource (null is well). */
+/** Answer 422 with a pointer if a value is not an id of the resource; null is
+ * accepted. */
 void resource_reference(struct request *req, struct reply *rep,
 			const struct resource *r, json_t *id,
 			const char *pointer);

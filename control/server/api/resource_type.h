@@ -18,8 +18,8 @@ struct resource {
 	record_children_h *children; /* may be NULL */
 	bool updated_at;             /* the table has that column */
 	/** Members of a record, separated by blanks, that change without an
-	 * edit (what agents report, what is counted): a PUT takes any value of
-	 * them, as they may have changed since they were read. */
+	 * edit (reported by agents, or counted): a PUT accepts any value of
+	 * them, as they may have changed since the client read them. */
 	const char *observed;
 	/** Check all values before they are written; may be NULL. */
 	void (*check)(struct request *req, json_t *values, struct reply *rep);
@@ -28,7 +28,7 @@ struct resource {
 	json_t *(*issue)(json_t *values);
 	/** Convert a row for the API; may be NULL. @return 0; -errno */
 	int (*present)(struct request *req, json_t *row);
-	/** Likewise, where one record is shown alone; may be NULL. */
+	/** As above, for a record that is shown alone; may be NULL. */
 	int (*detail)(struct request *req, json_t *row);
 	/** Answer 409 if something refers to it; may be NULL. @return true: go on */
 	bool (*may_delete)(struct request *req, int64_t id, struct reply *rep);

@@ -334,7 +334,7 @@ void test_status_last(struct request *req, struct reply *rep)
 	err = begin_status(req, &text, &status);
 	if (err == 0)
 		err = store_run_status_last(request_store(req), id, &status);
-	if (err == -ENOENT) { /* it never ran */
+	if (err == -ENOENT) { /* the test never ran */
 		status.finished = true;
 		err = buf_print(&text, "null");
 	}

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- is it available in this version? ---- */
+/* ---- availability in this version ---- */
 
 /* The trial plan needs no pools: examples name their accounts. */
 static int no_pool(void *arg, int64_t id, json_t **ret)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a record that is shown alone tells beside its fields. */
+/* Add the members that only a record shown alone has. */
 #define NEXT_TIMES    5
 #define HISTORY_COUNT 20
 
@@ -152,8 +152,8 @@ static int64_t first_time(json_t *values, struct reply *rep)
 	return next;
 }
 
-/* Whether the times of a stored schedule are those of the new values: then one
- * that is due at this moment is not lost. */
+/* True if the new values do not change the times of a stored schedule: then a
+ * time that is due at this moment is not lost. */
 static bool same_times(json_t *stored, json_t *values)
 {
 	static const char *const names[] = {"cron", "timezone", "enabled"};
@@ -170,7 +170,8 @@ static bool same_times(json_t *stored, json_t *values)
 	return strcmp(text, was ? was : "") == 0;
 }
 
-/* Leave what the run engine sets as it is. @return false: it has to be set */
+/* Leave the members that the run engine sets unchanged. @return false: they
+ * must be set */
 static bool keep_times(struct request *req, json_t *values)
 {
 	json_t *stored = NULL;

@@ -65,7 +65,7 @@ static void data(struct request *req, struct reply *rep, bool test)
 	}
 	if (dir && !str_has_word("in out", dir))
 		field_error(rep, "dir", "must be in or out");
-	/* narrows transcription measures, of which there are none */
+	/* a filter for transcription measures, which do not exist here */
 	if (confidence && !str_has_word("min max avg", confidence))
 		field_error(rep, "confidence", "must be min, max or avg");
 	if (reply_status(rep))

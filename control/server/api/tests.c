@@ -116,7 +116,7 @@ static const struct field fields[] = {
 	 .fallback = "\"\"",
 	 .check = callback_check_url},
 	{.name = "callback_secret", .kind = FIELD_TEXT, .max = 255},
-	/* null: neither is said, see check_secret() */
+	/* null: not given, see check_secret() */
 	{.name = "has_callback_secret", .kind = FIELD_FLAG},
 	{.name = "retries_on_failure",
 	 .kind = FIELD_INTEGER,

@@ -1,4 +1,4 @@
-/* Who may do what: API keys, and the users of the pages. */
+/* Accounts with rights: API keys, and the users of the pages. */
 #include "control/server/api/users.h"
 
 #include "control/server/api/resource_type.h"
@@ -100,7 +100,7 @@ static const struct field fields[] = {
 	{.name = "password", .kind = FIELD_TEXT, .max = PASSWORD_MAX},
 };
 
-/* Nobody may lock everybody out. */
+/* True for the last administrator, who cannot be removed. */
 static bool is_last_admin(struct request *req, int64_t id)
 {
 	json_t *user;
@@ -108,7 +108,7 @@ static bool is_last_admin(struct request *req, int64_t id)
 	bool last;
 
 	if (record_get(request_store(req), &table, id, &user))
-		return false; /* what follows says why */
+		return false; /* the caller reports why */
 	last = strcmp(json_string_value(json_object_get(user, "rights")),
 		      "admin") == 0 &&
 	       store_user_admins(request_store(req), &admins) == 0 &&

@@ -19,7 +19,7 @@ static const char special[] =
 	"::/128 ::1/128 100::/64 2001::/23 2001:db8::/32 3fff::/20 "
 	"5f00::/16 fc00::/7 fe80::/10 fec0::/10 ff00::/8";
 
-/* IPv6 addresses that lead to an IPv4 one: where it stands in them. */
+/* IPv6 prefixes with an embedded IPv4 address, and its position. */
 static const struct {
 	uint8_t prefix[16];
 	unsigned bits;
@@ -37,7 +37,7 @@ static bool begins(const uint8_t *bytes, const uint8_t *prefix, unsigned bits)
 	return memcmp(bytes, prefix, bits / 8) == 0;
 }
 
-/* The IPv4 address that an IPv6 one carries. */
+/* Get the IPv4 address embedded in an IPv6 address. */
 static bool carried(const struct sockaddr *address, struct sockaddr_in *ret)
 {
 	struct sockaddr_in6 in6;
@@ -76,7 +76,8 @@ bool callback_address_allowed(const struct sockaddr *address,
 	return callback_address_allowed((const struct sockaddr *)&inner, allow);
 }
 
-/* "127.0.0.1", "[::1]": true if it is an address, and which */
+/* Parse a host that is an address: "127.0.0.1", "[::1]". @return false: it is a
+ * name */
 static bool literal(const char *host, struct sockaddr_storage *ret)
 {
 	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};

@@ -28,7 +28,7 @@ void callback_sender_poke(struct callback_sender *s);
 /**
  * Make the rows of callbacks that are due; bodies show the runs as they are
  * now.
- * @param base_url  what links begin with
+ * @param base_url  prefix of links
  * @return 1 rows were made; 0; -EIO; -ENOMEM
  */
 int callback_make(struct store *store, const char *base_url);

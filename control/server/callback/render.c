@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Fields of a run, of a project run, and what both have. */
+/* Placeholders of a run, of a project run, and of both. */
 static const char *const names[] = {
 	"id",
 	"session_id",

@@ -16,18 +16,18 @@
 
 /**
  * Check the placeholders of a template.
- * @param unknown  receives the first one that there is not, or "" if one is not
+ * @param unknown  receives the first unknown placeholder, or "" if one is not
  *                 closed
  * @return 0; -EINVAL
  */
 int render_check(const char *template, char unknown[static RENDER_NAME_BYTES]);
 
 /**
- * Fill a template. Values are escaped for its content type: within JSON as the
- * inside of a string (numbers, arrays and objects as they are), within XML and
- * HTML as entities, within forms as percent codes, else as they are. A
- * placeholder without value is empty.
- * @param object  what is told: members by name
+ * Fill a template. Values are escaped for its content type: in JSON as the
+ * inside of a string (numbers, arrays and objects unchanged), in XML and HTML
+ * as entities, in forms percent-encoded, else not at all. A placeholder without
+ * value is empty.
+ * @param object  values of the placeholders: members by name
  * @param out     appended to
  * @return 0; -EMSGSIZE above RENDER_BYTES_MAX; -ENOMEM
  */

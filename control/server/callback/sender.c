@@ -36,7 +36,7 @@ struct callback_sender {
 	struct transfer transfers[TRANSFERS_MAX]; /* thread */
 };
 
-/* Full jitter: anything from 0 up to a bound that doubles. */
+/* Full jitter: a random delay from 0 to a bound that doubles per attempt. */
 static int64_t backoff_ms(const struct controller_conf *conf, int64_t number)
 {
 	int64_t bound = INT64_C(1000) * conf->callback_retry_s;

@@ -8,7 +8,7 @@
 #include <sodium.h>
 #include <string.h>
 
-/* Bytes of an answer that are read; a longer one ends the transfer. */
+/* Ceiling of a response body; a longer one ends the transfer. */
 #define ANSWER_BYTES_MAX 65536
 
 #define HEADER_BYTES 300
@@ -29,8 +29,8 @@ static void note_address(struct transfer *t, const struct sockaddr *address)
 	str_print(t->address, sizeof(t->address), "%s", text);
 }
 
-/* Check the address that is really connected to: the name may have resolved to
- * another one before. */
+/* Check the address that is being connected to: an earlier resolution of the
+ * name may have given another one. */
 static curl_socket_t open_socket(void *arg, curlsocktype purpose,
 				 struct curl_sockaddr *address)
 {
@@ -51,7 +51,7 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose,
 		      address->protocol);
 }
 
-/* Keep the answer as ASCII: it may be anything and is shown to users. */
+/* Store the response as ASCII: it may be anything and is shown to users. */
 static size_t take_answer(char *data, size_t size, size_t count, void *arg)
 {
 	struct transfer *t = arg;
@@ -114,7 +114,7 @@ static int add_headers(struct transfer *t, const char *body)
 		  (long long)t->claim.id, (long long)t->claim.number);
 	if (!err)
 		err = add_header(t, header);
-	/* no 100 Continue: it would cost a second with many receivers */
+	/* no Expect: 100-continue: with many receivers it costs a second */
 	if (!err)
 		err = add_header(t, "Expect:");
 	if (!err && secret && secret[0])

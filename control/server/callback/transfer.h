@@ -26,8 +26,8 @@ struct transfer {
 	struct callback_claim claim;
 	int64_t started_ns;
 	char address[CALLBACK_ADDRESS_BYTES];
-	bool allowed; /* an address may be connected to */
-	bool refused; /* one may not */
+	bool allowed; /* an address was allowed */
+	bool refused; /* an address was refused */
 	char response[CALLBACK_RESPONSE_BYTES];
 	size_t response_len;
 	size_t answer_len;
@@ -44,7 +44,7 @@ struct transfer_outcome {
 	bool final;                       /* a further attempt would not help */
 };
 
-/** Evaluate the end of a transfer. @param code  as libcurl says it */
+/** Evaluate the end of a transfer. @param code  result from libcurl */
 void transfer_ended(struct transfer *t, CURLcode code,
 		    struct transfer_outcome *ret);
 

@@ -55,7 +55,7 @@ int condition_choice(unsigned *ret, const struct condition *c,
 				member, list);
 }
 
-/* Puts the way to the entry before what its parser said. */
+/* Put the pointer to the entry before the parser's own pointer. */
 static int within(struct judge_problem *problem, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -158,7 +158,7 @@ static int parse_options(struct condition_set *set, json_t *options,
 	return 0;
 }
 
-/* A role: what stands before the type's own name. */
+/* Get the role: the part before the type's own name. */
 static bool role_valid(const char *role)
 {
 	size_t len = strspn(role, "abcdefghijklmnopqrstuvwxyz"
@@ -424,7 +424,8 @@ bool limit_holds(const struct limit *limit, double actual)
 	case COMPARE_LT:
 		return actual < limit->value;
 	case COMPARE_EQ:
-		/* No measured figure is 4.4 to the last bit. */
+		/* `eq` compares rounded figures: no measured value equals 4.4
+		 * exactly. */
 		scale = pow(10, limit->decimals);
 		return round(actual * scale) == round(limit->value * scale);
 	}
@@ -471,7 +472,7 @@ void limit_text(char text[static LIMIT_TEXT_BYTES], const struct limit *limit,
 
 int verdict_add(json_t *verdicts, const struct verdict *v)
 {
-	/* texts may be cut within a character of a value or a peer's words */
+	/* a text may have been cut within a UTF-8 character */
 	json_t *object = json_pack(
 		"{s:s, s:s, s:o, s:b, s:b, s:o, s:o, s:s*, s:o*}", "role",
 		v->role, "condition_type", v->condition_type, "text",

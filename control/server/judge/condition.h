@@ -1,6 +1,6 @@
 /**
- * One condition type, one file: how an entry of `conditions` is checked and
- * how it is judged. condition.c holds the table of them.
+ * A condition type, one file each: how an entry of `conditions` is checked and
+ * judged. condition.c has the table of types.
  */
 #ifndef OFFHOOK_SERVER_JUDGE_CONDITION_H
 #define OFFHOOK_SERVER_JUDGE_CONDITION_H
@@ -16,11 +16,11 @@ enum compare {
 	COMPARE_EQ
 };
 
-/* What `value` is compared with, and how. */
+/* The limit of `value`, and the operator. */
 struct limit {
 	enum compare compare;
 	double value;
-	unsigned decimals; /* as written: `eq` rounds to them */
+	unsigned decimals; /* of the limit as written: `eq` rounds to them */
 };
 
 struct condition_set;
@@ -33,20 +33,20 @@ struct condition {
 	enum ua_state state;
 	bool outgoing;
 	enum measure measure;
-	unsigned via;    /* how digits came; 0: any way */
+	unsigned via;    /* transport of digits; 0: any */
 	unsigned choice; /* the type's own: statistic, count, ... */
 	const json_t *item;
 };
 
 struct condition_type {
-	const char *suffix;         /* behind "ROLE-" */
+	const char *suffix;         /* after "ROLE-" */
 	const char *const *fields;  /* members of an entry, NULL-terminated */
 	const char *const *options; /* NULL-terminated */
 	bool needs_messages;
 	bool needs_points;
 	/* True if the entry needs decoded audio; NULL: none does. */
 	bool (*needs_audio)(const struct condition *c);
-	/* NULL: the type has no conditions that could be judged. */
+	/* NULL: conditions of the type cannot be judged. */
 	int (*parse)(struct condition *c, struct judge_problem *problem);
 	/* Adds one verdict. */
 	int (*judge)(const struct judge_input *in, const struct condition *c,
@@ -82,14 +82,14 @@ extern const struct condition_type condition_register_time;
 extern const struct condition_type condition_dtmf;
 extern const struct condition_type condition_audio;
 extern const struct condition_type condition_sip;
-/** True if it is of condition_sip and asks for a final response to INVITE that
- * refuses the call: a code from 300, or none of 2xx. */
+/** True for a condition of condition_sip that expects a final response to
+ * INVITE that refuses the call: a code of 300 or above, or no 2xx. */
 bool condition_sip_asks_refusal(const struct condition *c);
 extern const struct condition_type condition_cli;
 extern const struct condition_type condition_rtp;
 extern const struct condition_type condition_transcription;
 
-/** Say what is wrong with a member of the entry. @return -EINVAL */
+/** Write what is wrong with a member of the entry. @return -EINVAL */
 int condition_refuse(struct judge_problem *problem, const char *member,
 		     const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -120,8 +120,8 @@ struct verdict {
 	bool passed;
 	bool built_in;
 	const char *expected;
-	const char *actual;   /* "" nothing to compare */
-	const char *call;     /* NULL: of no single call */
+	const char *actual;   /* "": nothing to compare */
+	const char *call;     /* NULL: about no single call */
 	const char *sentence; /* when failed */
 };
 
@@ -136,28 +136,28 @@ struct tally {
 	size_t figures;
 	const char *miss_call;          /* first miss */
 	char miss[JUDGE_REASON_BYTES];  /* its sentence without the role */
-	char actual[NUMBER_TEXT_BYTES]; /* its figure; "" none */
-	char held[NUMBER_TEXT_BYTES];   /* what held it, where no figure did */
+	char actual[NUMBER_TEXT_BYTES]; /* its figure; "": none */
+	char held[NUMBER_TEXT_BYTES];   /* text instead of a figure */
 	const char *label;              /* of the call looked at; NULL: none */
 	char also[160];                 /* calls of the other misses */
 	bool also_full;
 };
 
-/** Add a figure. @return true if it holds the limit */
+/** Add a figure. @return true if it is within the limit */
 bool tally_figure(struct tally *t, const struct limit *limit, double figure);
 
 /** Count a miss; the first one's call, actual figure and sentence are kept. */
 void tally_miss(struct tally *t, const char *call, const char *actual,
 		const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/** Turn it into the verdict of c. @param none  what to say where there was
- * nothing to judge. */
+/** Make the verdict of c. @param none  the sentence if there was nothing to
+ * judge */
 int tally_verdict(const struct tally *t, const struct condition *c,
 		  const char *text, const char *expected, const char *unit,
 		  const char *none, json_t *verdicts);
 
-/** Whether a call of the role failed: it was not established, or ended
- * otherwise than the test asked for. */
+/** True if a call of the role failed: it was not established, or did not end as
+ * the test asked for. */
 bool call_failed(const struct call_record *call);
 
 #define CALL_END_BYTES 320

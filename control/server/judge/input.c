@@ -90,7 +90,7 @@ static const char *keep_object(struct judge_input *in, const char *role,
 {
 	json_t *name = json_string(role);
 
-	/* Takes a reference of its own. */
+	/* Keep an object for the input's life; takes a reference of its own. */
 	if (!name || json_array_append_new(in->kept, name) ||
 	    json_array_append(in->kept, object))
 		return NULL;
@@ -108,7 +108,8 @@ static struct role_record *find_role(struct judge_input *in, const char *role)
 	return NULL;
 }
 
-/* Bytes that are no UTF-8 came as base64; a 0 among them would end the text. */
+/* Decode a message that was sent as base64 because it is not UTF-8. A 0 in it
+ * would end the text. */
 static int decode(struct message_record *record)
 {
 	size_t len = strlen(record->data), used;
@@ -206,7 +207,7 @@ static int add_action(struct judge_input *in, struct role_record *record,
 		int64_t count = json_integer_value(calls);
 
 		record->places_calls = true;
-		/* docs/internals/wire.md: one call where nothing is said. */
+		/* Default of docs/internals/wire.md: one call. */
 		record->expected_calls += count > 0 ? (uint64_t)count : 1;
 	} else if (strcmp(type, "answer") == 0) {
 		record->answers = true;
@@ -250,7 +251,7 @@ int judge_input_add_spec(struct judge_input *in, json_t *spec)
 	return 0;
 }
 
-/* ---- one event of an agent into the records that conditions look at ---- */
+/* ---- convert an agent's event to the records of conditions ---- */
 
 static int64_t integer_of(const json_t *object, const char *member)
 {
@@ -349,7 +350,7 @@ static int add_state(struct judge_input *in, const char *role,
 	int err = 0;
 
 	if (!ua_state_parse(text_of(event, "state"), &state))
-		return 0; /* sent by a newer agent: no condition can name it */
+		return 0; /* of a newer agent: no condition can name it */
 	record = records_add(&in->states, sizeof(*record), &err);
 	if (!record)
 		return err;
@@ -440,7 +441,7 @@ static int add_flaw(struct judge_input *in, const char *role, const char *name,
 	return 0;
 }
 
-/* If the tester itself lost packets, no measurement is valid. */
+/* Packets that the tester itself lost make every measurement invalid. */
 static int add_evidence(struct judge_input *in, const char *role,
 			const json_t *event)
 {

@@ -1,7 +1,7 @@
 /**
- * The judge's own view of a run: records as they came, and calls and accounts
- * with their states once judge_input_link() has run. Strings are borrowed
- * from the JSON the input keeps.
+ * The judge's view of a run: records in the order received, and, after
+ * judge_input_link(), calls and accounts with their states. Strings are
+ * borrowed from the JSON that the input keeps.
  */
 #ifndef OFFHOOK_SERVER_JUDGE_INPUT_H
 #define OFFHOOK_SERVER_JUDGE_INPUT_H
@@ -18,8 +18,8 @@ struct state_record {
 	const char *account;
 	const char *call; /* NULL: a state of the account */
 	enum ua_state state;
-	int64_t mono_ns; /* of the role's machine */
-	size_t order;    /* as it came, for equal times */
+	int64_t mono_ns; /* clock of the role's machine */
+	size_t order;    /* of arrival, for equal times */
 };
 
 struct stream_record {
@@ -27,7 +27,7 @@ struct stream_record {
 	const char *codec; /* "" unknown */
 	bool has_mos;
 	double mos;
-	const char *no_score; /* NULL: not said */
+	const char *no_score; /* NULL: not given */
 	bool has_loss;
 	double loss_pct;
 	const json_t *audio;           /* NULL: not decoded */
@@ -62,7 +62,7 @@ struct call_record {
 	int code; /* 0: none */
 	const char *reason;
 	const char *end;
-	bool ended_as_asked; /* docs/reference/conditions.md; false: nobody accounted */
+	bool ended_as_asked; /* docs/reference/conditions.md; false: no `call` event */
 	const json_t *event; /* the `call` event; NULL: none came */
 	struct stream_record *streams;
 	size_t stream_count;
@@ -142,7 +142,8 @@ struct judge_input {
 	struct records points;
 };
 
-/** Append a zeroed item. @return it; NULL: no memory, or the ceiling (*err) */
+/** Append a zeroed item. @return the item; NULL: out of memory, or the ceiling
+ * is reached (*err) */
 void *records_add(struct records *r, size_t item_bytes, int *err);
 
 /** Sort the records and assign states to calls and accounts. @return 0;
@@ -155,14 +156,14 @@ struct message_span {
 	size_t count;
 };
 
-/** Find the messages of a role's dialog; count 0: there is none. Linked input
- * only. */
+/** Find the messages of a role's dialog; count 0: none. Linked input only. */
 struct message_span judge_dialog(const struct judge_input *in, const char *role,
 				 const char *call_id);
-/** Find the first message of a role, or its place in the order. Linked input
- * only. */
+/** Find the position of a role's first message; without messages, the position
+ * where they would be. Linked input only. */
 size_t judge_role_messages(const struct judge_input *in, const char *role);
-/** The dialog that begins there; count 0: another role's, or the end. */
+/** Get the dialog that begins at a position; count 0: another role's message,
+ * or the end. */
 struct message_span judge_dialog_at(const struct judge_input *in,
 				    const char *role, size_t at);
 

@@ -11,7 +11,8 @@
 
 /* ---- default conditions ---- */
 
-/* Subjects of a role's conditions: these replace the default ones. */
+/* Subjects of a role's conditions. A condition on a subject replaces the
+ * default one. */
 struct spoken {
 	bool calls;
 	bool registers;
@@ -320,7 +321,7 @@ static int judge_set(const struct judge_input *in,
 	return err;
 }
 
-/* Joins sentences up to the ceiling, then counts. */
+/* Join sentences up to the ceiling, and count the others. */
 struct sentences {
 	struct buf text;
 	size_t left_out;
@@ -329,7 +330,7 @@ struct sentences {
 
 static void sentence_add(struct sentences *s, const char *text)
 {
-	/* Room for "; and N more" stays. */
+	/* Leave room for "; and N more". */
 	if (s->left_out ||
 	    s->text.used + strlen(text) + 2 > JUDGE_DESCRIPTION_BYTES - 40) {
 		s->left_out++;

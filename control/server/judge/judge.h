@@ -16,7 +16,7 @@ struct judge_input;
 enum judge_status {
 	JUDGE_PASSED,
 	JUDGE_FAILED,
-	JUDGE_ERRORED, /* the tester itself was at fault: no verdict counts */
+	JUDGE_ERRORED, /* the tester itself failed: no verdict is valid */
 };
 
 struct judge_result {
@@ -26,8 +26,7 @@ struct judge_result {
 	size_t flaws;      /* faults of the tester itself that were found */
 };
 
-/** Ceiling of result_description; further sentences are left out and counted.
- */
+/** Ceiling of result_description; further sentences are only counted. */
 #define JUDGE_DESCRIPTION_BYTES 4000
 
 /**

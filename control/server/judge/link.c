@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the messages of a role and of a dialog, found by their order ---- */
+/* ---- messages of a role and of a dialog, found by binary search ---- */
 
 static int compare_ids(struct sip_part a, struct sip_part b)
 {
@@ -36,7 +36,7 @@ static void link_messages(struct judge_input *in)
 		      sizeof(struct message_record), compare_messages);
 }
 
-/* The first one that is not before the key. */
+/* Find the first message that is not before the key. */
 static size_t lower_bound(const struct judge_input *in,
 			  const struct message_record *key)
 {
@@ -118,7 +118,7 @@ static int compare_calls(const void *a, const void *b)
 	const struct call_record *x = a, *y = b;
 	int order = strcmp(x->role, y->role);
 
-	if (!order) /* caller-10 behind caller-9 */
+	if (!order) /* caller-9 before caller-10 */
 		order = strverscmp(x->name, y->name);
 	if (!order) /* the call with a `call` event first */
 		order = (y->finished ? 1 : 0) - (x->finished ? 1 : 0);

@@ -31,8 +31,8 @@ struct sip_part sip_method(const char *message)
 	return word(message);
 }
 
-/* RFC 3261 section 20 and the extensions' own: the other form of a name, full
- * or compact. */
+/* Find the other form of a name, full or compact (RFC 3261 section 20 and the
+ * extensions' RFCs). */
 static const char *other_form(const char *name)
 {
 	static const char *const forms[][2] = {
@@ -144,7 +144,7 @@ static bool starts(struct sip_part part, const char *text)
 	return part.len >= len && strncasecmp(part.p, text, len) == 0;
 }
 
-/* The part of a multipart body (RFC 2046 5.1.1) with an SDP; len 0: none. */
+/* Find the SDP part of a multipart body (RFC 2046 5.1.1); len 0: none. */
 static struct sip_part multipart_sdp(struct sip_part body)
 {
 	static const char type[] = "application/sdp";

@@ -1,6 +1,6 @@
 /**
- * Reads the parts of a SIP message that conditions are about. The message is
- * not validated: it may be broken on purpose. Source: RFC 3261 section 7.
+ * Read the parts of a SIP message that conditions test. The message is not
+ * validated: it may be malformed on purpose. Source: RFC 3261 section 7.
  * Thread: any.
  */
 #ifndef OFFHOOK_SERVER_JUDGE_SIP_TEXT_H

@@ -19,7 +19,7 @@ bool text_test_holds(enum text_test test, struct sip_part part,
 {
 	size_t len = strlen(value);
 
-	if (!part.p) /* nothing there: the empty text */
+	if (!part.p) /* absent: the empty text */
 		part.p = "";
 	switch (test) {
 	case TEXT_IS:

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define MS_MAX 1e8
-/* As the agent tells tones apart (media/audio/audio_tone.h). */
+/* Resolution of the agent's tone detection (media/audio/audio_tone.h). */
 #define TONE_OFF_HZ   4.0
 #define TONE_OFF_PART 0.015
 
@@ -90,7 +90,7 @@ static int parse(struct condition *c, struct judge_problem *problem)
 	return 0;
 }
 
-/* How long the tone was there; 0 is a figure too. */
+/* Duration of the tone; 0 is a valid figure. */
 static double tone_ms(const json_t *audio, double hz)
 {
 	const json_t *tone;

@@ -45,7 +45,7 @@ static int parse(struct condition *c, struct judge_problem *problem)
 	return 0;
 }
 
-/* Where the URI begins: behind '<', or what has no brackets, whole. */
+/* Find the URI: after '<', or the whole value without brackets. */
 static struct sip_part uri_of(const char *text)
 {
 	const char *open = strchr(text, '"') ? strrchr(text, '"') : text;
@@ -56,7 +56,8 @@ static struct sip_part uri_of(const char *text)
 	return (struct sip_part){text, strcspn(text, ";")};
 }
 
-/* user of sip:user:password@host;params, number of tel:+1-2;params */
+/* Get the user of sip:user:password@host;params or the number of
+ * tel:+1-2;params. */
 static struct sip_part number_of(struct sip_part uri)
 {
 	const char *colon = memchr(uri.p, ':', uri.len);
@@ -76,7 +77,7 @@ static struct sip_part number_of(struct sip_part uri)
 						    : len};
 }
 
-/* Display name, without its quotes and their escapes; changes text. */
+/* Get the display name without quotes and escapes; changes text. */
 static struct sip_part name_of(char *text)
 {
 	size_t used = 0, i;
@@ -97,7 +98,7 @@ static struct sip_part name_of(char *text)
 	return (struct sip_part){text, used};
 }
 
-/* The INVITE that began the call. @return NULL: it was not recorded */
+/* Find the INVITE that began the call. @return NULL: it was not recorded */
 static const char *invite_of(const struct judge_input *in,
 			     const struct call_record *call)
 {
@@ -119,7 +120,7 @@ static const char *header_of(const struct condition *c)
 					     : headers[0];
 }
 
-/* "" where the header or the field is not there. */
+/* Write a field of the header; "" if the header or the field is absent. */
 static void cli_of(char *dst, size_t size, const struct condition *c,
 		   const char *message)
 {

@@ -1,4 +1,4 @@
-/* {role}-dtmf-conditions: the digits a call brought, or how long each was */
+/* {role}-dtmf-conditions: the digits received in a call, or their durations */
 #include "base/str.h"
 #include "control/server/judge/condition.h"
 #include "control/server/judge/text_test.h"
@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define DIGITS_MAX 256 /* of a call that are looked at */
+#define DIGITS_MAX 256 /* of a call that are tested */
 #define MS_MAX     60000
 /* two other ways, a dozen words and 20 digits each */
 #define OTHERS_BYTES 112
@@ -73,7 +73,7 @@ static bool counts(const struct condition *c, const struct dtmf_record *d)
 	return is_way(d, c->outgoing, c->via);
 }
 
-/* The digits of a call in a row. @param via  0: any way */
+/* Concatenate the digits of a call. @param via  0: any transport */
 static void in_a_row(char digits[static DIGITS_MAX + 1],
 		     const struct call_record *call, bool outgoing,
 		     unsigned via)
@@ -86,8 +86,8 @@ static void in_a_row(char digits[static DIGITS_MAX + 1],
 	digits[used] = '\0';
 }
 
-/* " by info, and "42" by rtpevent": what there was besides the way that is
- * asked for, or "". */
+/* Write the digits received by other transports than the condition's: " by
+ * info, and "42" by rtpevent"; or "". */
 static void other_ways(char text[static OTHERS_BYTES],
 		       const struct condition *c,
 		       const struct call_record *call)

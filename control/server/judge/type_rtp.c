@@ -22,10 +22,11 @@ enum {
 static const char *const statistics[] = {"avg", "min", "max", "median",
 					 "p75", "p90", "p95", NULL};
 
-/* Of a stream's packets or its audio, the longest prefix of each first. */
+/* Kinds of measures: of a stream's packets or its audio, longest prefix
+ * first. */
 static const char *const kinds[] = {"rtp_xr_", "rtp_", "srtp_", "audio_", NULL};
 
-/* @return its place among the kinds; NULL: it is none of a stream's */
+/* @return the kind of a measure; NULL: not a measure of a stream */
 static const char *const *kind_of(const char *name)
 {
 	for (const char *const *kind = kinds; *kind; kind++) {
@@ -35,7 +36,7 @@ static const char *const *kind_of(const char *name)
 	return NULL;
 }
 
-/* "rtp_ (jitter, mos, ...), audio_ (level, ...)": all measures there are. */
+/* Write all measures: "rtp_ (jitter, mos, ...), audio_ (level, ...)". */
 static int list_measures(struct buf *list)
 {
 	int err = 0;
@@ -181,7 +182,7 @@ static int percentile(double *ret, const struct judge_input *in,
 	return err;
 }
 
-/* @return 0; -ENODATA it cannot be known; -ENOMEM */
+/* @return 0; -ENODATA it cannot be computed; -ENOMEM */
 static int statistic(double *ret, const struct judge_input *in,
 		     const struct condition *c, const struct whole *w)
 {

@@ -18,8 +18,8 @@ static const char *const fields[] = {"header", "sdp", "message", "filter_proxy",
 				     NULL};
 static const char *const directions[] = {"sent", "received", NULL};
 
-/* A method's name as all of them are written (RFC 3261 section 7.1: they are
- * case-sensitive), or a status code: what is neither would select nothing. */
+/* True for a method in capitals (RFC 3261 section 7.1: methods are
+ * case-sensitive) or a status code. Anything else would select no message. */
 static bool method_valid(const char *text, bool or_code)
 {
 	size_t capitals = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
@@ -154,7 +154,7 @@ static bool matches(const struct condition *c, const struct message_record *m)
 	return false;
 }
 
-/* By all but the position. */
+/* True if a message is selected, the position aside. */
 static bool selected(const struct condition *c, const struct message_record *m)
 {
 	const char *direction = text_of(c->item, "direction");
@@ -168,8 +168,8 @@ static bool selected(const struct condition *c, const struct message_record *m)
 	return !cseq[0] || sip_part_is(sip_cseq_method(m->data), cseq);
 }
 
-/* What the message has in the place that was looked at: the header that
- * matches, or the first one. Empty where there is nothing. */
+/* Get the tested part of a message: the header field that matches, else the
+ * first of that name. Empty if there is none. */
 static struct sip_part found(const struct condition *c,
 			     const struct message_record *m)
 {
@@ -197,7 +197,7 @@ static struct sip_part found(const struct condition *c,
 	return part;
 }
 
-/* It in quotes, cut, on one line; or that there is none. */
+/* Write a part in quotes, cut and on one line; or that it is absent. */
 static void actual_text(char *dst, size_t size, const struct condition *c,
 			const struct message_record *m)
 {
@@ -221,7 +221,7 @@ static void actual_text(char *dst, size_t size, const struct condition *c,
 struct hits {
 	size_t selected;
 	size_t matching;
-	/* the first that tells why it does not hold; NULL: none was there */
+	/* the first that shows why it fails; NULL: none was selected */
 	const struct message_record *shown;
 };
 
@@ -234,7 +234,7 @@ static void hits_add(struct hits *hits, const struct message_record *m,
 		hits->shown = m;
 }
 
-/* Messages of one dialog that the condition is about. */
+/* Test the selected messages of one dialog. */
 static struct hits look(const struct condition *c, struct message_span dialog)
 {
 	const char *mseq = text_of(c->item, "mseq");
@@ -258,7 +258,7 @@ static struct hits look(const struct condition *c, struct message_span dialog)
 	return hits;
 }
 
-/* The same of all the role's dialogs together. */
+/* Test the selected messages of all the role's dialogs. */
 static struct hits look_at_all(const struct judge_input *in,
 			       const struct condition *c)
 {
@@ -279,7 +279,7 @@ static struct hits look_at_all(const struct judge_input *in,
 	return all;
 }
 
-/* Methods whose transactions belong to no call. */
+/* Methods whose transactions are not part of a call. */
 static bool outside_calls(const struct condition *c)
 {
 	static const char *const methods[] = {"REGISTER",  "OPTIONS", "MESSAGE",
@@ -355,7 +355,7 @@ static int judge(const struct judge_input *in, const struct condition *c,
 			     "", "", verdicts);
 }
 
-/* Does it select final responses to INVITE of that class? */
+/* True if the condition selects final responses to INVITE of that class. */
 static bool selects_final(const struct condition *c, bool success)
 {
 	const char *cseq = text_of(c->item, "cseq"),
@@ -364,7 +364,7 @@ static bool selects_final(const struct condition *c, bool success)
 
 	if (cseq[0] && strcmp(cseq, "INVITE") != 0)
 		return false;
-	/* The status line, where no code is selected. */
+	/* without a selected code: the class in the expected status line */
 	if (!class && field_of(c) == MESSAGE &&
 	    strncmp(text_of(c->item, "value"), "SIP/2.0 ", 8) == 0)
 		class = text_of(c->item, "value")[8];

@@ -37,7 +37,8 @@ static int parse(struct condition *c, struct judge_problem *problem)
 	return 0;
 }
 
-/* What a state that did not come says, where its name does not. */
+/* Sentences for states that were not reached and whose names do not explain
+ * that. */
 static const char *meaning(enum ua_state state)
 {
 	if (state == UA_CALL_MENC)
@@ -49,7 +50,8 @@ static const char *meaning(enum ua_state state)
 	return "";
 }
 
-/* The one codec that its SDP had: a call of a row of them. */
+/* Get the only codec of the call's SDP, to tell calls with one codec each
+ * apart. */
 static const char *only_codec(const struct call_record *call)
 {
 	const json_t *codecs = json_object_get(call->event, "audio_codecs");
@@ -142,7 +144,7 @@ static int judge(const struct judge_input *in, const struct condition *c,
 		each_account(in, c, &t);
 	else
 		each_call(in, c, &t);
-	if (!t.subjects && c->negated) { /* none did, none was there */
+	if (!t.subjects && c->negated) { /* none did: there was none */
 		struct verdict v = {.role = c->set->role,
 				    .condition_type = c->set->name,
 				    .text = text,
@@ -164,8 +166,8 @@ static int judge(const struct judge_input *in, const struct condition *c,
 	return tally_verdict(&t, c, text, expected, "", none, verdicts);
 }
 
-/* How many of the wanted states stand in the two runs of states, merged by
- * time and in the listed order. */
+/* Count the wanted states that were reached in the listed order, in two lists
+ * of states merged by time. */
 static size_t in_order(const struct condition_set *set,
 		       const struct state_record *a, size_t a_count,
 		       const struct state_record *b, size_t b_count,

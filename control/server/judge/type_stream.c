@@ -1,5 +1,5 @@
 /* {role}-mos-, -loss-, -jitter- and -rtt-conditions: one figure of every
- * stream over its whole life; media that is not there never passes. */
+ * stream over its whole life; missing media never passes. */
 #include "base/str.h"
 #include "control/server/judge/condition.h"
 
@@ -86,7 +86,8 @@ static int parse_common(struct condition *c, const struct figure *f,
 	return err;
 }
 
-/* "p95 jitter"; the average is not named, nor is what has no statistics */
+/* Write a figure's name: "p95 jitter". The average, and figures without
+ * statistics, have no prefix. */
 static void figure_name(char *name, size_t size, const struct condition *c,
 			const struct figure *f)
 {
