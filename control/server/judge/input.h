@@ -62,7 +62,8 @@ struct call_record {
 	int code; /* 0: none */
 	const char *reason;
 	const char *end;
-	bool ended_as_asked; /* docs/reference/conditions.md; false: no `call` event */
+	/* docs/reference/conditions.md; false without a `call` event */
+	bool ended_as_asked;
 	const json_t *event; /* the `call` event; NULL: none came */
 	struct stream_record *streams;
 	size_t stream_count;

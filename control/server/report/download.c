@@ -35,7 +35,7 @@ static int open_file(const struct request *req, FILE **ret)
 	return -ENOMEM;
 }
 
-/* Take the descriptor out of the stream, which is closed. */
+/* Duplicate the descriptor of the stream, then close the stream. */
 static int take_fd(FILE *file, struct reply *rep, const char *type)
 {
 	int err = fflush(file) ? -errno : 0;

@@ -147,6 +147,6 @@ size_t packet_header(uint8_t header[static PACKET_HEADER_BYTES],
 	total = v4 ? sum(total, header + 12, 8) : sum(total, header + 8, 32);
 	total = sum(total, udp, UDP_BYTES);
 	checksum = folded(sum(total, data, len));
-	be16_put(udp + 6, checksum ? checksum : 0xffff); /* 0: there is none */
+	be16_put(udp + 6, checksum ? checksum : 0xffff); /* 0 means none */
 	return ip_len + UDP_BYTES;
 }

@@ -1,6 +1,6 @@
 /**
- * SIP messages as packets of a capture file: each gets IP and UDP headers,
- * whatever its transport was. The file is no evidence of the transport.
+ * Write SIP messages as packets of a capture file. Each gets IP and UDP
+ * headers, whatever its transport was: the file does not show the transport.
  * Thread: any; pure.
  */
 #ifndef OFFHOOK_SERVER_REPORT_PACKET_H
@@ -21,8 +21,8 @@
 #define PACKET_FILE_HEADER_BYTES   24
 #define PACKET_RECORD_HEADER_BYTES 16
 
-/** Header of the file: libpcap 2.4, microseconds, LINKTYPE_RAW. Its integers
- * are of the machine's order, as readers expect.
+/** Write the file header: libpcap 2.4, microseconds, LINKTYPE_RAW. Integers are
+ * in host byte order, as readers expect.
  * Source: draft-ietf-opsawg-pcap-02 section 4 */
 void packet_file_header(uint8_t header[static PACKET_FILE_HEADER_BYTES]);
 
@@ -31,7 +31,7 @@ void packet_file_header(uint8_t header[static PACKET_FILE_HEADER_BYTES]);
 void packet_record_header(uint8_t header[static PACKET_RECORD_HEADER_BYTES],
 			  int64_t t_us, size_t len);
 
-/** "192.0.2.1:5060" or "[2001:db8::1]:5060". @return 0; -EINVAL */
+/** Parse "192.0.2.1:5060" or "[2001:db8::1]:5060". @return 0; -EINVAL */
 int packet_address(union sockaddr_ip *ret, const char *text);
 
 /**

@@ -11,11 +11,11 @@
 #define TEXT_BYTES_MAX (1u << 20)
 #define DIGITS         "0123456789*#ABCDabcd"
 
-/* A part of a text while it is scanned. */
+/* The state of a scan for digits. */
 struct piece {
 	const char *at;
 	const char *end;
-	bool digits; /* it is about digits: quoted texts are digits */
+	bool digits; /* about DTMF: quoted texts are digits */
 };
 
 static bool has_word(const struct piece *p, const char *word)

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Scripts and data come from us alone; dygraphs sets styles inline. */
+/* Scripts and data from this server only; dygraphs needs inline styles. */
 #define PAGE_POLICY                                                                     \
 	"default-src 'none'; script-src 'self'; "                                       \
 	"style-src 'self' 'unsafe-inline'; connect-src 'self'; "                        \
@@ -86,7 +86,8 @@ static void get_page(struct request *req, struct reply *rep)
 		reply_problem(rep, 404, "there is no run of this id");
 }
 
-/* A public link is good or not: nobody is told which half is wrong. */
+/* A public link is valid or not: the answer does not tell which half is
+ * wrong. */
 static void get_kiosk_page(struct request *req, struct reply *rep)
 {
 	struct report_run run;
@@ -134,7 +135,7 @@ static void get_kiosk_data(struct request *req, struct reply *rep)
 	reply_data(req, rep, request_param(req, 1));
 }
 
-/* The controller answers: it has read its configuration and its database. */
+/* Answer for load balancers: the configuration and the database were read. */
 static void get_health(struct request *req, struct reply *rep)
 {
 	(void)req;

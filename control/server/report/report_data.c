@@ -26,7 +26,7 @@ struct report {
 
 /* ---- what a public report masks ---- */
 
-/* Write a member of the report as its readers may see it. */
+/* Write a member of the report; a public report has its digits masked. */
 static int write_masked(struct report *r, const char *name, json_t *tree)
 {
 	json_t *report = json_pack("{s:o}", name, tree);
@@ -40,7 +40,7 @@ static int write_masked(struct report *r, const char *name, json_t *tree)
 	return err ? err : r->w.err;
 }
 
-/* The same of text: it is parsed only where it may have to be masked. */
+/* Write a member that is JSON text: it is parsed only if it must be masked. */
 static int write_text(struct report *r, const char *name, const char *text,
 		      size_t len)
 {
@@ -56,7 +56,7 @@ static int write_text(struct report *r, const char *name, const char *text,
 
 /* ---- the run ---- */
 
-/* What changes while a run waits, or starts again. */
+/* Write the members that change while a run waits, or starts again. */
 static int add_state(struct report *r, const struct controller_conf *conf)
 {
 	json_t *last;
@@ -119,7 +119,7 @@ static int write_events(struct report *r)
 
 /* ---- the ladder ---- */
 
-/* What the agent uploaded, whatever its type; nothing if it is absent. */
+/* Write a member that the agent uploaded, of any type; nothing if absent. */
 static void copy(struct writer *w, const char *name, const json_t *message,
 		 const char *member)
 {

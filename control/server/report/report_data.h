@@ -11,7 +11,7 @@ struct buf;
 struct controller_conf;
 struct store;
 
-/* Far above what the ceilings of store_report.h let through. */
+/* Far above the size that the ceilings of store_report.h allow. */
 #define REPORT_DATA_BYTES ((size_t)1 << 30)
 
 /**

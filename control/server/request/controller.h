@@ -62,10 +62,10 @@ struct controller {
 /** Run every parked request's handler again. */
 void controller_wake_parked(struct controller *c);
 
-/** Where the server listens, as a URL. @return NULL: it does not yet */
+/** Where the server listens, as a URL. @return NULL: not listening yet */
 const char *controller_address(struct controller *c);
 
-/** Read the HTTP server's counters. @return false: it is not there yet */
+/** Read the HTTP server's counters. @return false: not started yet */
 bool controller_count(struct controller *c, struct http_counters *ret);
 
 #endif

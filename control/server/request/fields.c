@@ -284,7 +284,7 @@ bool param_id(const struct request *req, size_t at, int64_t *ret)
 {
 	uint64_t id;
 
-	/* 0 is no row's, and means a new one to the store */
+	/* no row has id 0, which means a new row to the store */
 	if (!request_param(req, at) ||
 	    str_to_u64(request_param(req, at), INT64_MAX, &id) || id == 0)
 		return false;

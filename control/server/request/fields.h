@@ -59,15 +59,15 @@ void fields_read_elements(struct request *req, json_t *array,
 			  const char *pointer, const struct field *fields,
 			  size_t count, struct reply *rep);
 
-/** Checks of a FIELD_TEXT that goes into a SIP message: a line, and a word of
- * one, as the agent demands them (control/wire/decode.h). */
+/** Checks of a FIELD_TEXT for SIP messages: a line, and a word. The agent
+ * checks the same (TEXT_LINE, TEXT_WORD of control/wire/decode.h). */
 field_check_h field_line;
 field_check_h field_word;
 
 /** Find the first value of a query parameter. @return NULL: there is none */
 const char *query_get(const struct request *req, const char *name);
 
-/** Parse a path parameter as an id. @return true; false: no such thing */
+/** Parse a path parameter as an id. @return true; false: not an id */
 bool param_id(const struct request *req, size_t at, int64_t *ret);
 
 /** Parse `YYYY-MM-DD HH:MM:SS` (UTC). @return true and ms since 1970 */

@@ -181,7 +181,7 @@ int multipart_parse(struct body *form, const char *content_type,
 	if (err <= 0)
 		return refuse(form, "multipart body without a boundary");
 	delimiter_len = 4 + (size_t)err;
-	/* the first one may stand at the very start, without its line break */
+	/* the first delimiter may begin the body, without a line break */
 	if (len >= delimiter_len - 2 &&
 	    memcmp(data, delimiter + 2, delimiter_len - 2) == 0) {
 		at = data + delimiter_len - 2;
@@ -203,7 +203,8 @@ int multipart_parse(struct body *form, const char *content_type,
 		at += 2;
 		if (read_headers(&at, end, &part))
 			return refuse(form, "a part of the body has no name");
-		/* an empty part's delimiter begins with its headers' end */
+		/* the delimiter of an empty part begins with the end of its
+		 * headers */
 		next = memmem(at - 2, (size_t)(end - at) + 2, delimiter,
 			      delimiter_len);
 		if (!next)

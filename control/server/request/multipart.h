@@ -1,12 +1,12 @@
 /**
  * multipart/form-data (RFC 7578) of a complete body. Part of body.h.
  *
- * Why not MHD_create_post_processor() of libmicrohttpd 0.9.75: repeated fields
- * it hands over well, but a body without any part passes as a form without
- * fields, a name that is no quoted string arrives as NULL, a file name ends at
- * its first escaped quote, text behind the last boundary (RFC 2046 section
- * 5.1.1 allows it) is an error, a boundary of one character or a parameter
- * written "BOUNDARY" is refused; and no error has a reason.
+ * MHD_create_post_processor() of libmicrohttpd 0.9.75 is not used: it accepts a
+ * body without any part as a form without fields; a name that is not a quoted
+ * string becomes NULL; a file name ends at its first escaped quote; text after
+ * the last boundary is an error, although RFC 2046 section 5.1.1 allows it; a
+ * boundary of one character and a parameter written "BOUNDARY" are refused; and
+ * its errors have no reason.
  */
 #ifndef OFFHOOK_CONTROL_SERVER_REQUEST_MULTIPART_H
 #define OFFHOOK_CONTROL_SERVER_REQUEST_MULTIPART_H
@@ -20,7 +20,7 @@
 int multipart_parse(struct body *form, const char *content_type,
 		    const char *data, size_t len);
 
-/** Add one field of a form; body.c has it. @return as multipart_parse() */
+/** Add one field of a form; defined in body.c. @return as multipart_parse() */
 int form_add(struct body *form, const char *name, const char *value,
 	     size_t len);
 

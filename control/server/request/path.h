@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Longest path that is looked at, in bytes. */
+/** Ceiling of a path, in bytes. */
 #define PATH_BYTES        2048
 #define PATH_ELEMENTS_MAX 8
 

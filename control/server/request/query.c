@@ -19,7 +19,7 @@ static enum MHD_Result add_argument(void *cls, enum MHD_ValueKind kind,
 	char *value_copy = strdup(value ? value : "");
 
 	(void)kind;
-	/* libmicrohttpd has made blanks of '+' and left the escapes to us */
+	/* libmicrohttpd has converted '+' to blanks, but no percent codes */
 	if (!name_copy || !value_copy || percent_decode(name_copy, false) < 0 ||
 	    percent_decode(value_copy, false) < 0)
 		a->broken = true;

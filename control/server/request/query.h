@@ -17,8 +17,8 @@ struct MHD_Connection;
 json_t *query_read(struct MHD_Connection *connection);
 
 /**
- * Answer 422 to names that the route does not have, and to those that stand
- * there twice and may not: a misspelt filter must not select everything.
+ * Answer 422 to names that the route does not have, and to names repeated
+ * without permission: a misspelt filter must not select everything.
  * @param query  of query_read(), borrowed
  * @param known  names separated by blanks, `*` behind those that may be
  *               repeated

@@ -35,7 +35,7 @@ const char *request_path(const struct request *req);
 /** An element of the path. @param i  of the route's `:name`, from 0
  * @return NULL: the route has no such */
 const char *request_param(const struct request *req, size_t i);
-/** Put another element in its place; NULL: none. */
+/** Replace an element of the path; NULL: remove it. */
 void request_set_param(struct request *req, size_t i, const char *param);
 /** The query: an array of [name, value], in the order sent. */
 json_t *request_query(const struct request *req);
@@ -61,7 +61,7 @@ const char *request_remote_addr(const struct request *req);
 const char *request_base_url(const struct request *req);
 /** True if the client speaks TLS. */
 bool request_secure(const struct request *req);
-/** The agent that asks; 0: it is none. */
+/** The id of the agent that sent the request; 0: not an agent. */
 int64_t request_agent_id(const struct request *req);
 /** True at the last call of a request that was parked: reply now. */
 bool request_waited(const struct request *req);

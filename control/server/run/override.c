@@ -67,7 +67,7 @@ void plan_key_error(json_t *errors, const char *key, const char *below,
 	va_end(ap);
 }
 
-/* "S." at *text. @return true, *text behind it */
+/* Parse "S." at *text. @return true, and *text points after it */
 static bool take_index(const char **text, size_t *ret)
 {
 	size_t len = strcspn(*text, ".");
@@ -136,7 +136,7 @@ static int apply_step(const char *key, json_t *value, json_t *steps,
 	return json_object_set_new(action, param->name, typed) ? -ENOMEM : 0;
 }
 
-/* Take out what the test has for the role and type. */
+/* Remove the test's own entry of the role and type. */
 static void remove_conditions(json_t *conditions, const char *type)
 {
 	for (size_t i = json_array_size(conditions); i > 0; i--) {
@@ -184,8 +184,8 @@ static bool has_role(const json_t *steps, const char *role)
 	return false;
 }
 
-/* Check conditions as the judge does; one of a role that no step has would
- * always fail. */
+/* Check conditions as the judge does. A condition on a role that no step has is
+ * refused: it would always fail. */
 static int check_override(const char *role, const char *type, json_t *value,
 			  const json_t *steps, struct judge_problem *problem)
 {

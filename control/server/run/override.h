@@ -13,7 +13,8 @@
 void plan_error(json_t *errors, const char *pointer, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/** As plan_error(), for the flat key of a body: "/" and "~" are escaped. */
+/** As plan_error(), for a flat key of a body, in which "/" and "~" are
+ * escaped. */
 void plan_key_error(json_t *errors, const char *key, const char *below,
 		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 

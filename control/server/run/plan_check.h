@@ -8,7 +8,7 @@
 #include "control/server/run/plan.h"
 
 /**
- * Decode every job as an agent does and report errors at their place in the
+ * Decode every job as an agent does, and report errors with pointers into the
  * test. Then add to the jobs the uploads that scripts play by names with
  * placeholders.
  * @return 0 (see errors); -ENOMEM; -EIO

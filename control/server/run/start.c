@@ -48,7 +48,7 @@ static int create(struct store *store, struct run_new *run,
 		err = store_run_create(store, run, ret_id);
 	for (size_t i = 0; i < plan->role_count; i++)
 		json_decref(roles[i].public_spec);
-	run->roles = NULL; /* they end here */
+	run->roles = NULL; /* local to this function */
 	run->role_count = 0;
 	return err;
 }

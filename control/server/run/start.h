@@ -41,7 +41,7 @@ int run_start(struct store *store, const struct controller_conf *conf,
  * @param start     its test and retries_left are set here
  * @param ret_test  the test, a new reference, as far as it could be read; else
  *                  NULL; also on failure
- * @return as above; -ENOENT there is none
+ * @return as run_start(); -ENOENT no such test
  */
 int run_start_stored(struct store *store, const struct controller_conf *conf,
 		     int64_t test_id, struct run_start *start, json_t *errors,
@@ -57,7 +57,7 @@ json_t *run_waiting_for(struct store *store, const struct controller_conf *conf,
 
 #define RUN_REFUSAL_BYTES 700
 
-/** Whether an error of a start will be the same the next time. */
+/** True if an error of a start would be the same at the next try. */
 bool run_is_refusal(int err);
 
 /** The sentence for a run that could not be started.

@@ -228,7 +228,7 @@ static void check_by_wire(json_t *action, json_t *peers, const char *pointer,
 		size_t len = strcspn(rest, ":");
 
 		text = rest[len] ? rest + len + 2 : rest;
-		/* The pool stands for them in a test. */
+		/* A test names a pool instead of these members. */
 		if (len > 0)
 			str_print(pool, sizeof(pool), "%.*s",
 				  (int)strcspn(rest + 1, "/:"), rest + 1);

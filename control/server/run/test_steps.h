@@ -16,7 +16,7 @@ struct step_param {
 	const char *actions;  /* types that have it, separated by blanks */
 };
 
-/** @return the parameter, constant; NULL: the action type has none such */
+/** Find a parameter of an action type. @return constant; NULL: none */
 const struct step_param *step_param_find(const char *action_type,
 					 const char *name);
 
@@ -24,7 +24,8 @@ const struct step_param *step_param_find(const char *action_type,
  * "credential_pool". @return NULL: the parameter names no pool */
 const char *step_pool_member(const char *name);
 
-/** The other way round. @return NULL: it is no member of a pool's */
+/** Get the pool parameter of a job's member: "credential_pool" for
+ * "credentials". @return NULL: no pool has this member */
 const char *step_pool_param(const char *as);
 
 /** True for a role as the API names them: caller, callee, A, B, ... */

@@ -338,7 +338,7 @@ static json_t *inline_account(const json_t *values)
 	return account ? json_pack("[o]", account) : NULL;
 }
 
-/* The members that tell an action whose account it uses; none: it has none */
+/* Set the members that give an action its account; none without account. */
 static int account_members(struct reading *r, const json_t *own, json_t *set)
 {
 	json_t *pool = json_object_get(r->shared, "credential_pool");

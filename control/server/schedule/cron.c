@@ -99,7 +99,7 @@ static int take_step(const struct field *f, const char **at, unsigned *ret,
 	return 0;
 }
 
-/* "*", "5", "1-5", and a step of the first and the last. */
+/* Parse "*", "5" or "1-5"; "*" and a range may have a step. */
 static int take_item(const struct field *f, const char **at, uint64_t *bits,
 		     char *reason)
 {
@@ -152,7 +152,7 @@ static bool bit(uint64_t bits, unsigned at)
 	return bits >> at & 1;
 }
 
-/* February 30 and the like, which never come. */
+/* False if no day of the expression ever comes, such as February 30. */
 static bool has_a_day(const struct cron *c)
 {
 	static const unsigned longest[] = {0,  31, 29, 31, 30, 31, 30,

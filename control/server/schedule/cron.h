@@ -35,10 +35,10 @@ int cron_parse(struct cron *ret, const char *text,
 	       char reason[static CRON_REASON_BYTES]);
 
 /**
- * The next time after an instant. Where the hour is named, each time happens
- * once a day: one that the wall clock skips happens when it is put forward, one
- * that it shows twice the first time. With `*` for the hour it is what the wall
- * clock shows that counts.
+ * Find the next time after an instant. If the hour field is not `*`, each time
+ * happens once a day: a time that the wall clock skips happens when the clock
+ * is put forward, a time that it shows twice happens the first time. If the
+ * hour field is `*`, the expression is due whenever the wall clock shows it.
  * @param after_s  seconds since 1970
  * @return 0; -ENOENT there is none within 40 years
  */

@@ -108,7 +108,7 @@ static int miss(struct store *store, const struct schedule_turn *turn,
 	return pass(store, turn, "missed", detail, now);
 }
 
-/* The run before is in progress. */
+/* Handle a schedule whose previous run is in progress. */
 static int overlap(struct store *store, const struct schedule_turn *turn,
 		   const char *before, int64_t now)
 {

@@ -28,7 +28,7 @@ struct zone {
 	int32_t first;    /* offset before the first change */
 	int64_t *at;      /* instants of the changes, rising */
 	int32_t *offsets; /* from each on */
-	bool has_rule;    /* from the last one on */
+	bool has_rule;    /* after the last change */
 	struct zone_rule rule;
 };
 

@@ -19,7 +19,8 @@ const char *password_refused(const char *name, const char *password);
 /** Hash with a salt of its own. @return 0; -ENOMEM */
 int password_hash(const char *password, char hash[static USER_PASSWORD_BYTES]);
 
-/** @param hash  NULL: no such user: takes as long, and is false */
+/** Verify a password. @param hash  NULL (no such user): takes as long, and is
+ * false */
 bool password_matches(const char *hash, const char *password);
 
 /**

@@ -23,7 +23,7 @@
 
 #define CODE_FILE "setup-code"
 
-/* Passwords that are hashed at the same time: each takes 64 MiB and a worker. */
+/* Ceiling of concurrent password hashes: each takes 64 MiB and a worker. */
 #define HASHES_AT_ONCE 2
 
 struct sessions {

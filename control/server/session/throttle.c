@@ -22,7 +22,7 @@ struct throttle {
 	struct entry entries[THROTTLE_ENTRIES]; /* lock */
 };
 
-/* What a wait depends on. */
+/* A name or an address, with its longest wait. */
 struct subject {
 	uint8_t key[KEY_BYTES];
 	int64_t longest_ns;

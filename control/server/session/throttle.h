@@ -25,7 +25,8 @@ int throttle_new(struct throttle **ret);
 /** Accepts NULL. @return NULL */
 struct throttle *throttle_free(struct throttle *t);
 
-/** @param now_ns  monotonic @return 0: go on; else ns to wait, > 0 */
+/** Check whether a guess must wait. @param now_ns  monotonic @return 0: go on;
+ * else ns to wait, > 0 */
 int64_t throttle_wait(struct throttle *t, const char *name, const char *address,
 		      int64_t now_ns);
 
