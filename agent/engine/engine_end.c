@@ -91,7 +91,7 @@ void engine_end_binding(bool answered, void *arg)
 	struct engine *e = arg;
 
 	engine_end_check(e);
-	/* Restart the bound: it is for removals that make no progress. */
+	/* Restart the time limit: it applies to removals without progress. */
 	if (answered && e->phase == ENGINE_ENDING_ACCOUNTS)
 		accounts_wait(e);
 }

@@ -60,8 +60,8 @@ static int room_make(struct custom_headers *h)
 	return 0;
 }
 
-/* Headers of an answer or call action are left out of REGISTER, which is the
- * request of another action. */
+/* Headers of an answer or call action are not added to REGISTER, which belongs
+ * to another action. */
 int custom_headers_append(struct custom_headers *h, const struct account *a,
 			  const struct wire_action *action, unsigned n)
 {

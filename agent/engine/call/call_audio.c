@@ -10,7 +10,7 @@
 
 #define NAME_BYTES (CALL_NAME_BYTES + 32)
 
-/* Received audio is decoded and reported so much later
+/* Received audio is decoded and reported with this delay
  * (media/audio/audio_session.c). */
 #define KNOWN_NS (150 * NS_PER_MS)
 
@@ -55,7 +55,7 @@ static void listening_end(struct call *c, const char *refusal)
 	script_acted(&c->script, WIRE_SCRIPT_ASSERT_AUDIO, refusal);
 }
 
-/* What was heard instead, for the reason. */
+/* Write what was heard in the last second, for the reason of a failure. */
 static void last_second_text(const struct call *c, char *text, size_t size)
 {
 	const struct audio_second *s = &c->heard;

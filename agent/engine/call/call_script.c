@@ -21,7 +21,7 @@ int call_script_fill(struct call *c, unsigned n)
 
 	if (!any_template(a))
 		return 0;
-	/* one allocation: the list, then its arguments */
+	/* one allocation holds the list, then its arguments */
 	list = calloc(a->client_action_count,
 		      sizeof(*list) + WIRE_ARGUMENT_BYTES);
 	if (!list)
