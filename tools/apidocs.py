@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Write the page about the API and its JSON form: apidocs.py OPENAPI HTML JSON.
 
-The page is plain HTML without scripts: what an operation takes and answers folds open.
+The page is plain HTML without scripts: parameters and responses of an operation fold open.
 """
 import html
 import json
@@ -16,7 +16,7 @@ METHODS = ("get", "post", "put", "delete")
 
 
 class UniqueKeyLoader(yaml.SafeLoader):
-    """Refuses a mapping that has a key twice (YAML 1.2.2 section 3.2.1.3)."""
+    """Refuses a mapping with a duplicate key (YAML 1.2.2 section 3.2.1.3)."""
 
     def construct_mapping(self, node, deep=False):
         seen = set()
@@ -38,7 +38,7 @@ class Page:
         self.out.append(text)
 
     def named(self, node):
-        """(what the node or its reference says, name or None)."""
+        """Resolve a node. @return (the node or what its $ref names, that name or None)"""
         if "$ref" not in node:
             return node, None
         found = self.document
@@ -80,7 +80,7 @@ class Page:
         self.put("</table>")
 
     def members(self, schema):
-        """The members of an object, or the line for anything else."""
+        """The members of an object; the line of HTML for any other type."""
         if schema.get("type") == "object":
             members = list(schema.get("properties", {}).items()) + \
                 list(schema.get("patternProperties", {}).items())
@@ -167,7 +167,7 @@ class Page:
 
 
 def root(item):
-    """What stands before a path that is not below the common address."""
+    """The prefix of a path that is not below the common address."""
     return item["servers"][0]["url"].rstrip("/") if "servers" in item else ""
 
 
@@ -176,7 +176,7 @@ def text(value):
 
 
 def prose(value):
-    """Text whose `words` are code."""
+    """Text as HTML, with `words` as code."""
     parts = html.escape(value).split("`")
     return "".join(f"<code>{p}</code>" if i % 2 else p for i, p in enumerate(parts))
 

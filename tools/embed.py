@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Write an assembler file that embeds files: embed.py OUT SYMBOL=FILE...
 
-Each gives SYMBOL and SYMBOL_end (one behind the last byte, where a 0 stands,
-so that text is also a C string).
+Each file defines SYMBOL and SYMBOL_end. SYMBOL_end is one past the last byte and
+points to a 0, so that text is also a C string.
 """
 import os
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Write a page of the controller: webpage.py FRAME BODY OUT.
 
-BODY begins with the line `<title>TITLE</title>`; the frame has the rest of the head, the
+BODY begins with the line `<title>TITLE</title>`. The frame adds the rest of the head, the
 header and the links. BODY.html has the address /BODY and the script BODY.js.
 """
 import os

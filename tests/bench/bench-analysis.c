@@ -1,7 +1,7 @@
-/* What the measurement of a received stream costs, in ns and as a multiple of
- * a reference loop of the same run. Every figure is measured for a moment in each
- * of many rounds, so that what disturbs the machine for a while disturbs a part
- * of each of them, and medians do not see it.
+/* Cost of measuring a received stream, in ns and as a multiple of a reference
+ * loop of the same run. Every figure is measured for a moment in each of many
+ * rounds: a disturbance of the machine affects a few blocks of each figure, and
+ * not its median.
  * Usage: bench-analysis [ROUNDS [TEXT]]: only figures with this text in their name */
 #include "base/clock.h"
 #include "base/ring.h"
@@ -34,8 +34,9 @@
 #define RING_BATCH   64
 #define RING_HOPS    512000 /* whole batches */
 
-/* As an engine has them. There they lie where the allocator puts them: side by
- * side they must not share sets of the cache, so an odd number of lines. */
+/* The state of one stream, as in an engine, where the allocator places it. Here
+ * streams are adjacent: an odd number of cache lines keeps them from sharing
+ * the same cache sets. */
 struct measured {
 	_Alignas(LINE_BYTES) struct rtp_stream stream;
 	struct rtp_quality quality;
@@ -64,7 +65,7 @@ struct minimal {
 };
 
 struct bench {
-	bool quality; /* what the buffers discard, bursts and gaps, XR */
+	bool quality; /* with jitter buffer discards, bursts and gaps, XR */
 	size_t streams;
 	struct place *places;
 	struct minimal *minimal;
@@ -76,8 +77,8 @@ struct bench {
 	uint64_t sink; /* keeps what is computed */
 };
 
-/* Memory as an engine's that was up for a while: touched, large pages where
- * the system gives them. */
+/* Allocate memory as in an engine that has run for a while: touched, with huge
+ * pages if the system provides them. */
 static void *memory(size_t bytes)
 {
 	size_t whole = (bytes + (2u << 20) - 1) & ~(size_t)((2u << 20) - 1);
@@ -98,7 +99,8 @@ static uint32_t next_random(struct bench *b)
 	return b->random >> 8;
 }
 
-/* A round is one packet of each stream: 20 ms of G.711, up to 2 ms late. */
+/* Make records. A round is one packet of each stream: 20 ms of G.711, up to 2
+ * ms late. */
 static void make_block(struct bench *b)
 {
 	for (size_t i = 0; i < b->block_records + 2 * PACKETS_AHEAD; i++) {
@@ -187,8 +189,8 @@ static void bench_open(struct bench *b, bool quality, size_t streams)
 		if (quality)
 			rtp_quality_init(&p->in.quality, &p->in.stream);
 	}
-	/* Streams start one after another: what one does every n packets must
-	 * not happen to all in the same block. */
+	/* Streams start one after another: work done every n packets must not
+	 * fall into the same block for all streams. */
 	for (int start = 0; start < START_ROUNDS; start++) {
 		make_block(b);
 		for (size_t i = 0; i < b->block_records; i++) {
@@ -201,7 +203,7 @@ static void bench_open(struct bench *b, bool quality, size_t streams)
 	}
 }
 
-/* Nothing may have taken another path than the one to be measured. */
+/* Check that every packet took the code path to be measured. */
 static void bench_close(struct bench *b)
 {
 	for (size_t i = 0; i < b->streams; i++) {
@@ -221,7 +223,7 @@ static void bench_close(struct bench *b)
 	free(b->block);
 }
 
-/* Blocks of both loops in turn, so that other load hits both. */
+/* Measure blocks of both loops in turn, so that other load affects both. */
 static void bench_update(bool quality, size_t streams, struct figure *f)
 {
 	struct bench b;
@@ -294,9 +296,10 @@ static void check_waiting(struct bench *b, uint32_t waiting)
 	}
 }
 
-/* A second of packets, then the time of closing it in every stream. The
- * reference copies what closing hands out.
- * @param waiting  packets that are not taken into account yet: closing does */
+/* Feed a second of packets, then measure closing the second in every stream.
+ * The reference copies the results of closing.
+ * @param waiting  packets queued but not evaluated yet: closing evaluates them
+ */
 static void bench_second(bool quality, uint32_t waiting, struct figure *f)
 {
 	struct bench b;
@@ -326,7 +329,7 @@ static void bench_second(bool quality, uint32_t waiting, struct figure *f)
 	free(copy);
 }
 
-/* As the receiving thread writes one, and the analysis thread reads it. */
+/* Fill a record as the receiving thread does for the analysis thread. */
 static void record_fill(struct packet_record *r, size_t n)
 {
 	*r = (struct packet_record){
@@ -480,7 +483,7 @@ static void bench_ring(bool two_threads, struct figure *f)
 	free(slots);
 }
 
-/* What is measured: an update, the closing of a second, a hop. */
+/* Kinds of figures: an update, the closing of a second, a ring hop. */
 enum row_kind {
 	ROW_UPDATE,
 	ROW_SECOND,

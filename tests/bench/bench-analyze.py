@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""offhook analyze beside tshark -q -z rtp,streams, in the same run.
+"""Compare offhook analyze with tshark -q -z rtp,streams in the same run.
 
 Makes captures of a million G.729 packets in 1, 100 and 1000 streams (without
-SDP: both programs find RTP by its behaviour), reads each with both programs in
-turns, and prints packets a second of elapsed time, peak memory, and how many times
-the packets of tshark that is: by elapsed time, with the target, and by processor
-time, which says more on a busy machine. In every turn offhook runs RUNS times, as it
-is over before a disturbance of the machine is; figures are medians of all runs.
+SDP: both programs detect RTP heuristically), and reads each with both programs in
+turns. Prints packets per second of elapsed time, peak memory, and the ratio to
+tshark: by elapsed time, with the target, and by processor time, which is more
+reliable on a busy machine. In every turn offhook runs RUNS times, because one run is
+shorter than a disturbance of the machine; figures are medians of all runs.
 
 Usage: bench-analyze.py OFFHOOK [PACKETS [TURNS]]
 """
@@ -19,8 +19,8 @@ import tempfile
 import time
 from statistics import median
 
-TARGET = 100  # times the packets a second of tshark
-RUNS = 7  # of offhook, for each of tshark
+TARGET = 100  # ratio of packets per second to tshark
+RUNS = 7  # runs of offhook per run of tshark
 
 
 def checksum(header):
@@ -35,7 +35,7 @@ def ip_header(length, src, dst):
 
 
 def write_capture(path, packets, streams):
-    """Streams interleaved, 20 ms a packet, jitter of some hundred us."""
+    """Write interleaved streams: a packet every 20 ms, jitter of some hundred us."""
     heads = []
     for i in range(streams):
         src = bytes([10, 0, i >> 8, i & 255])
@@ -61,15 +61,15 @@ def write_capture(path, packets, streams):
 
 
 def processor_s():
-    """Of all children that ended."""
+    """Processor time of all children that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def run(arguments):
-    """Output, peak memory in MiB.
+    """Run a program. @return its output, its peak memory in MiB
 
-    time(1) starts the program: a child of this one would inherit its peak.
+    It is started by time(1): a child of this process would inherit its peak memory.
     """
     done = subprocess.run(["/usr/bin/time", "-q", "-f", "%M", *arguments],
                           capture_output=True, text=True, check=False)

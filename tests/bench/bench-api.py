@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""The API beside nginx serving a static file of the same size, in the same run.
+"""Compare the API with nginx serving a static file of the same size, in the same run.
 
 Fills a database with runs, starts the controller and nginx, and lets wrk ask both in
-turns: GET /runs/ID/status and GET /runs?count=100. Prints requests a second (median
-of the rounds), the ratio to nginx in the same round, the 99th percentile of the time to
-the answer, and the processor time a request costs, which other programs disturb least.
+turns: GET /runs/ID/status and GET /runs?count=100. Prints requests per second (median
+of the rounds), the ratio to nginx in the same round, the 99th percentile of the
+response time, and the processor time per request, which other load affects least.
 
 Usage: bench-api.py BUILD [RUNS [ROUNDS [SECONDS [CONNECTIONS]]]]
 Needs the Debian packages nginx-light and wrk.
@@ -49,7 +49,7 @@ http {{
 
 
 def fill(database, count):
-    """Finished runs of 100 tests in 10 projects."""
+    """Insert finished runs of 100 tests in 10 projects."""
     db = sqlite3.connect(database)
     db.execute("PRAGMA synchronous = OFF")
 
@@ -76,7 +76,7 @@ def fill(database, count):
 class Nginx:
     def __init__(self, folder, port):
         self.folder, self.url = Path(folder), f"http://127.0.0.1:{port}"
-        self.folder.chmod(0o755)  # its workers are another user
+        self.folder.chmod(0o755)  # its workers run as another user
         (self.folder / "files").mkdir(mode=0o755)
         conf = self.folder / "nginx.conf"
         conf.write_text(NGINX_CONF.format(folder=folder, port=port))
@@ -97,7 +97,7 @@ class Nginx:
 
 
 def cpu_seconds(pid):
-    """User and system time of a process and its children that live."""
+    """User and system time of a process and its living children."""
     total = 0
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -115,7 +115,7 @@ def milliseconds(text):
 
 
 def load(url, pid, options, headers=()):
-    """(requests/s, p99 in ms, CPU us a request); every answer must be a 2xx."""
+    """@return (requests/s, p99 in ms, CPU us per request); every response must be a 2xx."""
     _, seconds, connections = options
     before = cpu_seconds(pid)
     done = subprocess.run(

@@ -1,24 +1,26 @@
 #!/usr/bin/python3
-"""What real calls cost: two engines that call each other, plain and encrypted, and SIPp.
+"""Cost of real calls: two engines that call each other, plain and encrypted, compared with SIPp.
 
-All calls of a round are up at once, two-way G.711 at 20 ms, SIP and RTP on loopback. Of a window of
-SECONDS in which nothing but media happens it prints the processor time of both processes (all of their
-threads, /proc/PID/task/*/schedstat), a call and, which a busy machine disturbs least, a packet; and at the end what the engine says of itself: packets, loss,
-99th percentile of the send lateness, what was dropped. SIPp's user agents stream the same codec; they
-send, and do not read what they receive. Rounds follow each other, so that what else the machine does
-disturbs ratios little; the load average is printed.
+All calls of a round are up at the same time: two-way G.711 at 20 ms, SIP and RTP on loopback. For a
+window of SECONDS with media only it prints the processor time of both processes (all of their threads,
+/proc/PID/task/*/schedstat), per call and per packet; other load affects the figure per packet least. At
+the end it prints the engine's own figures: packets, loss, 99th percentile of the send lateness, drops.
+SIPp's user agents stream the same codec; they send, and do not read what they receive. Rounds follow each
+other, so that other load affects ratios little; the load average is printed.
 
-The mode "one" is the acceptance line of a single engine: it places all calls to a SIPp, both ends in one
-round, two-way, with the processor time of each a call and side and the engine's send lateness beside its
-target of 2 ms (99th percentile). SIPp sends and does not read, so the engine's time is also told by thread: sending stands
-against SIPp's, receiving and measuring has nothing to stand against. In "one-echo" the SIPp reads each packet and
-sends it back (-rtp_echo, one socket and one thread for all calls): it reads, too, and measures nothing. What of the lateness is the machine's is printed beside: how late bench-timer
-wakes meanwhile, a thread that only sleeps until the next millisecond, with and without real-time priority, and the
-processor time that the hypervisor gave to others (steal) or the threads of the engine waited for (run queue).
+The mode "one" is the acceptance test of a single engine: it places all calls to a SIPp, two-way, in one
+round. It prints the processor time of each side per call, and the engine's send lateness with its target
+of 2 ms (99th percentile). SIPp sends and does not read, so the engine's time is also printed per thread:
+sending compares to SIPp's time; receiving and measuring have no counterpart. In "one-echo" the SIPp reads
+each packet and sends it back (-rtp_echo, one socket and one thread for all calls), but measures nothing.
+To show which part of the lateness the machine causes, it also prints how late bench-timer wakes meanwhile
+(a thread that only sleeps until the next millisecond, with and without real-time priority), the processor
+time that the hypervisor gave to others (steal), and the time that the engine's threads waited for a
+processor (run queue).
 
 Usage: bench-calls.py BUILD [CALLS [SECONDS [MODE...]]]
 MODE: plain, a crypto suite, dtls, sipp, one, one-echo, one-normal (without real-time priority); by default plain, two suites, sipp, one
-and one-echo. Needs sip-tester for sipp and one. "bench-calls.py build 500 20 one" is the line of 500 calls.
+and one-echo. Needs sip-tester for sipp and one. "bench-calls.py build 500 20 one" tests 500 calls.
 """
 import json
 import os
@@ -82,7 +84,7 @@ Content-Length: 0
 
 
 def cpu_ns(pid):
-    """All that its threads ran."""
+    """Processor time of all its threads, ns."""
     total = 0
     for task in Path(f"/proc/{pid}/task").iterdir():
         try:
@@ -93,7 +95,7 @@ def cpu_ns(pid):
 
 
 def threads_ns(pid):
-    """Per thread name: (what its threads ran, what they waited for a processor)."""
+    """Per thread name: (ns that its threads ran, ns that they waited for a processor)."""
     times = {}
     for task in Path(f"/proc/{pid}/task").iterdir():
         try:
@@ -107,18 +109,18 @@ def threads_ns(pid):
 
 
 def by_thread(before, after, took):
-    """Per thread name: shares of a processor that it (ran, waited for)."""
+    """Per thread name: the shares of a processor that it (used, waited for)."""
     return {name: tuple((x - y) / took / 1e9 for x, y in zip(times, before.get(name, (0, 0))))
             for name, times in after.items()}
 
 
 def steal_s():
-    """What the hypervisor kept from this machine, over all processors."""
+    """Processor time that the hypervisor gave to others (steal), over all processors."""
     return int(Path("/proc/stat").read_text().split("\n")[0].split()[8]) / os.sysconf("SC_CLK_TCK")
 
 
 class Timers:
-    """bench-timer as a plain thread and as a real-time one, for so long."""
+    """bench-timer, run with and without real-time priority for a number of seconds."""
 
     def __init__(self, build, seconds):
         program = build / "tests" / "bench" / "bench-timer"
@@ -221,7 +223,7 @@ def options(mode):
 
 
 def snapshot(engine):
-    """(processor ns, packets sent and received), at a moment when the engine tells."""
+    """@return (processor ns, packets sent and received) when the engine reports them"""
     engine.live = {}
     until([engine], lambda: engine.live, "live figures")
     return (cpu_ns(engine.process.pid),
@@ -229,7 +231,7 @@ def snapshot(engine):
 
 
 def measure(engines, seconds):
-    """(processors used, processor us a packet sent or received)"""
+    """@return (processors used, processor us per packet sent or received)"""
     before = [snapshot(e) for e in engines]
     hold(engines, seconds)
     after = [snapshot(e) for e in engines]
@@ -282,7 +284,7 @@ LATENESS_TARGET_MS = 2.0
 
 
 def start_uas(folder, calls, port, null, echo=False):
-    """A SIPp that answers and streams, or sends back what it receives."""
+    """Start a SIPp that answers and streams, or sends back what it receives."""
     (folder / "tone.ulaw").write_bytes((b"\x9f" * 8 + b"\x1f" * 8) * 500)
     text = (Path(__file__).resolve().parents[1] / "e2e" / "uas.xml").read_text()
     if echo:
@@ -295,8 +297,8 @@ def start_uas(folder, calls, port, null, echo=False):
 
 
 def told_one(mode, calls, took, sipp, threads, sent, received):
-    """What each ratio is of. All of them are by packet that the side sent: a SIPp that gets no processor
-    sends less. @param threads  of the engine @return text"""
+    """Describe each ratio. All are per packet that the side sent: a SIPp that gets no processor sends less.
+    @param threads  of the engine @return text"""
     ran = {name: times[0] for name, times in threads.items()}
     used, sends = sum(ran.values()), ran.get("media-tx", 0)
     measures = ran.get("media-rx", 0) + ran.get("media-analysis", 0)
@@ -319,13 +321,13 @@ def told_one(mode, calls, took, sipp, threads, sent, received):
 
 
 def packets_of(engine):
-    """(sent, received), when the engine tells."""
+    """@return packets (sent, received) when the engine reports them"""
     snapshot(engine)
     return engine.live["out"]["packets"], engine.live["in"]["packets"]
 
 
 def round_of_one(build, calls, seconds, mode):
-    """One engine with all calls, a SIPp as the other end. @return a line"""
+    """Run one engine with all calls to a SIPp. @return a line of text"""
     folder, port = Path(tempfile.mkdtemp()), free_port()
     with open(os.devnull, "wb") as null:
         sipp = start_uas(folder, calls, port, null, mode == "one-echo")

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""How soon a run begins and how soon its verdict stands, with an idle agent.
+"""Time until a run begins, and until its verdict is known, with an idle agent.
 
 Starts a controller, one agent and a SIP peer that answers at once, and runs the same
 test (one call of half a second without registration) over and over through the API.
 Prints the time from sending POST /tests/ID/run to the INVITE at the peer, and from the
-last BYE at the peer to the run object that says passed or failed (asked for every 2 ms): median,
-99th percentile and worst, beside their targets and beside a reference of the same run: a bare
-request to the controller (GET /), and starting a program that does nothing.
+last BYE at the peer to the run object with passed or failed (polled every 2 ms): median, 99th
+percentile and worst, with their targets, and with references of the same run: a bare request to
+the controller (GET /), and starting a program that does nothing.
 
 Usage: bench-latency.py BUILD [RUNS]
 """
@@ -29,7 +29,7 @@ TARGETS = {"POST to INVITE": (20, 50), "BYE to verdict": (200, None)}  # ms: med
 
 
 class Callee:
-    """Answers INVITE with SDP, everything else with 200; notes when INVITE and BYE came."""
+    """Answers INVITE with SDP, any other request with 200; records when INVITE and BYE arrive."""
 
     def __init__(self, port, rtp):
         self.times, self._rtp = {}, rtp
@@ -65,7 +65,7 @@ def set_up(controller, ports):
 
 
 def one_run(controller, callee, test):
-    """(POST to INVITE, BYE to verdict) in ms."""
+    """@return (POST to INVITE, BYE to verdict) in ms"""
     callee.times.clear()
     sent = time.monotonic()
     session = controller.api("POST", f"/tests/{test}/run", {})["data"]["session_id"]
@@ -116,7 +116,7 @@ def main():
                 time.sleep(0.1)
             one_run(controller, callee, test)  # connections and caches are warm from here on
             runs = [one_run(controller, callee, test) for _ in range(count)
-                    if time.sleep(1) is None]  # the agent is idle again
+                    if time.sleep(1) is None]  # until the agent is idle again
             line("POST to INVITE", [r[0] for r in runs])
             line("BYE to verdict", [r[1] for r in runs])
             line("GET /", timed(lambda: controller.api("GET", "/"), 100))

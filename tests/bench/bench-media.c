@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/** What the sessions of a run are. */
+/** The parameters of a run's sessions. */
 #define ROUNDS 7u
 
 struct kind {
@@ -177,7 +177,7 @@ static int run(struct media_engine *e, struct media_session **s, uint64_t count,
 static const char *const suite_names[] = {MEDIA_SRTP_SUITES(NAME) "plain"};
 #undef NAME
 
-/* An engine of its own for each run: nothing is left of the one before. */
+/* Each run has an engine of its own: no state is left from the previous run. */
 static int run_one(const struct media_engine_params *params, uint64_t count,
 		   int64_t seconds, const struct kind *kind, double *ret_cpu)
 {
@@ -209,9 +209,10 @@ static int compare(const void *a, const void *b)
 
 #define LIBRARIES MEDIA_SRTP_LIBRARY_COUNT
 
-/* Each suite to the plain run of its round, and the median of the rounds: one
- * run of a few seconds may cost twice what the next does on a machine that is
- * never quite alone. libsrtp2 to the built-in one likewise. */
+/* Print each suite as a ratio to the plain run of its round, and the median of
+ * the rounds: on a machine with other load a run of a few seconds may cost
+ * twice as much as the next. libsrtp2 is compared to the built-in
+ * implementation in the same way. */
 static int run_suites(const struct media_engine_params *params, uint64_t count,
 		      int64_t seconds)
 {
@@ -263,8 +264,8 @@ static int run_suites(const struct media_engine_params *params, uint64_t count,
 	return 0;
 }
 
-/* The kinds of a codec come one after the other, so that a busy machine is as
- * busy for what is compared. */
+/* The kinds of work of a codec run one after the other, so that compared
+ * figures are measured under the same load. */
 static int run_audio(const struct media_engine_params *params, uint64_t count,
 		     int64_t seconds, const char *expect_file)
 {

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""What results cost the controller: taking uploads of an agent, and reading a run's report.
+"""Cost of results for the controller: storing uploads of an agent, and reading a run's report.
 
-One run with CALLS calls: per upload 500 events, SIP messages or points, sent by an agent that makes no call;
-then the data of its report, whole and public, again and again. Prints the processor time of the controller: us an
-event, message and point, ms a report. With two builds both get the same, in turns, and the ratio is printed.
+One run with CALLS calls: an agent that makes no call uploads 500 events, SIP messages or points at a time; then
+the data of its report is read repeatedly, complete and public. Prints the processor time of the controller: us per
+event, message and point, ms per report. Two builds get the same load in turns, and the ratio is printed.
 
 Usage: bench-results.py BUILD [OTHER [CALLS [ROUNDS]]]
 """
@@ -50,7 +50,7 @@ def batches(items, size):
 
 
 def compact(tree):
-    """As an agent writes it: 17 digits, no blanks."""
+    """JSON text as an agent writes it: 17 digits, no blanks."""
     return REAL.sub(lambda m: f"{float(m.group()):.17g}", json.dumps(tree, separators=(",", ":")))
 
 
@@ -83,7 +83,7 @@ class Lab:
         return cpu_seconds(self.c.process.pid) - before, result
 
     def upload(self, kind):
-        """@return us of the controller's processor time an item"""
+        """@return us of the controller's processor time per item"""
         def work():
             for items in self.uploads[kind]:
                 self.seq += 1
@@ -95,7 +95,7 @@ class Lab:
         return self.timed(work)[0] * 1e6 / sum(len(items) for items in self.uploads[kind])
 
     def read(self, public, rounds):
-        """@return (ms of processor time a report, its text)"""
+        """@return (ms of processor time per report, its text)"""
         path = "/kiosk/" + self.run["report_url"].split("/kiosk/")[1] if public else (
             f"/run/details/{self.run['session_id']}")
 

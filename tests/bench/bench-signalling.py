@@ -1,23 +1,23 @@
 #!/usr/bin/python3
-"""What a call's signalling costs: one engine that places short calls to a SIPp, and SIPp's own caller.
+"""Cost of a call's signalling: an engine that places short calls to a SIPp, compared with SIPp's own caller.
 
 Both callers place RATE calls a second for SECONDS to the same SIPp user agent server (one process a round, started
-anew): INVITE, 180, 200, ACK, a second of call, BYE, 200, over UDP on loopback. Both are told to place exactly
-RATE * SECONDS calls. Printed is the processor time of the caller alone, all of its threads, user and system, from
-before the first call until the last result was handed out, divided by the calls. Wall time is not used, so that
-a busy machine disturbs little.
+anew): INVITE, 180, 200, ACK, one second of call, BYE, 200, over UDP on loopback. Both place exactly RATE * SECONDS
+calls. Printed is the processor time of the caller (all threads, user and system) from before the first call until
+the last result was reported, divided by the number of calls. Wall time is not used, so that other load affects the
+figure little.
 
 What the two callers do for a call differs, and the engine does more: it opens and closes two sockets (RTP and
 RTCP), writes an offer, reads the answer, makes a report of each call, its states and its statistics. SIPp writes
 the same messages from a template, and opens no socket for the call.
   signalling  the callee answers "a=inactive": a media session is set up and released, no RTP flows
   media       the callee answers "sendrecv": the engine sends RTP for the second that the call lasts (50 packets),
-              which SIPp does not read; what the sending thread takes is told apart
-  sipp        SIPp's caller, no media: the reference. It runs first and last; ratios are to its mean
+              which SIPp does not read; the time of the sending thread is printed separately
+  sipp        SIPp's caller, no media: the reference. It runs first and last; ratios are to the mean of both
 
-Beside it: whether each call began when it was due (its CALL_OUTGOING against the first one plus n / RATE), how many
-calls ended as they should, and what was sent again by either side (SIPp's counts). A retransmission within 500 ms of
-a stall of the machine is counted like any other.
+It also prints whether each call began when it was due (its CALL_OUTGOING compared to the first one plus n / RATE),
+how many calls ended as they should, and the retransmissions of both sides (SIPp's counts). A retransmission within
+500 ms of a stall of the machine is counted like any other.
 
 Usage: bench-signalling.py BUILD [RATE [SECONDS [MODE...]]]
 By default 1000 calls a second for 20 s, modes sipp, signalling, media, sipp. Needs sip-tester.
@@ -41,7 +41,7 @@ _spec.loader.exec_module(calls_bench)
 
 CALL_MS = 1000
 RATIO_TARGET = 2.5
-ON_TIME_MS = 100  # a call that began later was not on schedule
+ON_TIME_MS = 100  # a call that begins later is not on schedule
 
 SDP = """v=0
 o=sipp 1 1 IN IP[local_ip_type] [local_ip]
@@ -125,7 +125,7 @@ Content-Length: [len]
 
 
 class Callee:
-    """SIPp that answers so many calls, then ends by itself."""
+    """A SIPp that answers a number of calls and then ends."""
 
     def __init__(self, folder, count, rate, direction):
         self._folder, self.port = folder, calls_bench.free_port()
@@ -138,11 +138,11 @@ class Callee:
         time.sleep(0.5)
 
     def counts(self):
-        """Its last line of counts, once it has ended or nothing more comes. @return {column: number}"""
+        """Its last line of counts, after it has ended or stalled. @return {column: number}"""
         try:
             self._process.wait(10)
         except subprocess.TimeoutExpired:
-            self._process.send_signal(10)  # SIGUSR1: ends when its calls have
+            self._process.send_signal(10)  # SIGUSR1: it ends when its calls have ended
             try:
                 self._process.wait(5)
             except subprocess.TimeoutExpired:
@@ -167,8 +167,8 @@ def sent_again(counts):
 
 
 class Raw(calls_bench.Engine):
-    """Keeps events as they come and reads them at the end: what the bench itself takes of the processors is not
-    the engine's, but keeps it waiting."""
+    """Stores events as received and parses them at the end: processor time used by the bench would not count as
+    the engine's, but would delay it."""
 
     def __init__(self, *args, **kwargs):
         self._raw = []

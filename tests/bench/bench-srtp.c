@@ -29,7 +29,7 @@ enum library {
 	LIBRARIES
 };
 
-/* Of one call: what it sends with, and what its peer receives with. */
+/* Contexts of one call: the sender's, and its peer's for receiving. */
 struct pair {
 	struct srtp_context *contexts[2];
 	struct srtp *re[2];

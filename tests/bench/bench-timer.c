@@ -1,5 +1,5 @@
-/* How late a thread wakes that does nothing but sleep until the next place in
- * time: what the machine does to any sender, printed beside the engine's.
+/* Measures how late a thread wakes that only sleeps until the next instant: the
+ * lateness that the machine causes in any sender, to compare with the engine's.
  * Usage: bench-timer [SECONDS [STEP_US [PRIORITY]]]; PRIORITY above 0: SCHED_FIFO */
 #include "base/clock.h"
 #include "base/str.h"
@@ -26,7 +26,7 @@ static void run(struct lateness *l, int64_t until_ns, int64_t step_ns)
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
 		now_ns = clock_mono_ns();
 		lateness_add(l, now_ns - due_ns);
-		/* places that were slept through are as late as they are */
+		/* instants missed while asleep count with their own lateness */
 		while (due_ns + step_ns < now_ns) {
 			due_ns += step_ns;
 			lateness_add(l, now_ns - due_ns);

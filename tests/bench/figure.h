@@ -1,5 +1,5 @@
-/* One figure of a bench: the times of many short blocks, spread over the whole
- * run, each beside a reference that was measured right before it. */
+/* One figure of a benchmark: the times of many short blocks, spread over the
+ * whole run, each with a reference measured right before it. */
 #ifndef OFFHOOK_TESTS_BENCH_FIGURE_H
 #define OFFHOOK_TESTS_BENCH_FIGURE_H
 
@@ -16,12 +16,12 @@ struct figure {
 
 void figure_add(struct figure *f, double ns, double reference);
 
-/* Columns, and how busy the machine was. */
+/* Print the column names, and the machine's load. */
 void figures_heading(void);
 
-/* The median, whether it meets the target; the quickest block; how many blocks
- * were undisturbed, that is not a quarter slower than the quickest tenth; median
- * of the reference, and how many times that the figure is. */
+/* Print a figure: its median, and whether it meets the target; the fastest
+ * block; the share of undisturbed blocks (less than a quarter slower than the
+ * fastest tenth); the median of the reference, and the ratio to it. */
 void figure_print(struct figure *f);
 
 void figure_release(struct figure *f);
