@@ -22,8 +22,7 @@ int store_test_load(struct store *s, int64_t id, const char *name,
 /** Read a pool's credentials as a job carries them, passwords decrypted: new
  * array.
  * @return 0; -ENOENT; -EBADMSG a password was encrypted with another master
- *         key;
- * -EIO; -ENOMEM */
+ *         key; -EIO; -ENOMEM */
 int store_pool_load(struct store *s, int64_t pool_id, json_t **ret);
 
 /** Read a target as a job carries it. @return 0; -ENOENT; -EIO; -ENOMEM */
