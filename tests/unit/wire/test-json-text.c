@@ -142,31 +142,74 @@ static void test_reals_of_15_digits(void **state)
 	decimal("true", "true");
 }
 
-static void test_reals_as_jansson_prints_them(void **state)
+/* Exact numbers as on the wire, and decimals as of the API. */
+static void as_jansson(double value)
 {
 	static const size_t flags[] = {JSON_EXACT, JSON_DECIMAL};
 	static const int digits[] = {DBL_DECIMAL_DIG, DBL_DIG};
+	json_t *real = json_real(value);
+
+	for (size_t k = 0; k < 2; k++) {
+		char text[JSON_REAL_BYTES];
+		char *dumped = json_dumps(real, flags[k] | JSON_ENCODE_ANY);
+		size_t len = json_real_text(text, value, digits[k]);
+
+		assert_string_equal(text, dumped);
+		assert_int_equal(len, strlen(text));
+		free(dumped);
+	}
+	json_decref(real);
+}
+
+static uint64_t next(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return *seed;
+}
+
+static void test_reals_as_jansson_prints_them(void **state)
+{
 	uint64_t seed = 5;
 
 	(void)state;
 	for (int i = 0; i < ROUNDS; i++) {
-		char text[JSON_REAL_BYTES];
-		json_t *real;
+		uint64_t bits = next(&seed);
 
-		seed = seed * 6364136223846793005u + 1442695040888963407u;
-		real = json_real(
-			ldexp((double)(int64_t)seed, -(int)(seed % 128) - 20));
-		for (size_t k = 0; k < 2; k++) {
-			char *dumped =
-				json_dumps(real, flags[k] | JSON_ENCODE_ANY);
-			size_t len = json_real_text(text, json_real_value(real),
-						    digits[k]);
+		as_jansson(
+			ldexp((double)(int64_t)bits, -(int)(bits % 128) - 20));
+		/* times: ns in ms; shares: in percent */
+		as_jansson((double)(next(&seed) >> (20 + i % 40)) / 1e6);
+		as_jansson(100.0 * (double)(next(&seed) >> 54) / 1024);
+		/* halfway between two numbers of 15 and of 17 digits */
+		as_jansson((double)(10000000000000 + (next(&seed) >> 30)) +
+			   (double)(next(&seed) >> 60) / 16);
+		as_jansson((double)(100000000 + (next(&seed) >> 40)) +
+			   (double)(next(&seed) >> 40) / (1 << 24));
+	}
+}
 
-			assert_string_equal(text, dumped);
-			assert_int_equal(len, strlen(text));
-			free(dumped);
+static void test_reals_beside_powers_of_ten(void **state)
+{
+	(void)state;
+	as_jansson(0.0);
+	as_jansson(-0.0);
+	for (int exponent = -8; exponent < 20; exponent++) {
+		double ten =
+			strtod((char[8]){'1', 'e', exponent < 0 ? '-' : '+',
+					 (char)('0' + abs(exponent) / 10),
+					 (char)('0' + abs(exponent) % 10)},
+			       NULL);
+		double below = ten;
+
+		as_jansson(ten);
+		as_jansson(-ten);
+		as_jansson(nextafter(ten, INFINITY));
+		for (int i = 0; i < 12; i++) {
+			below = nextafter(below, 0);
+			as_jansson(below);
 		}
-		json_decref(real);
+		for (int i = 1; i < 200; i++)
+			as_jansson(ten * i / 8);
 	}
 }
 
@@ -179,6 +222,7 @@ int main(void)
 		cmocka_unit_test(test_broken_text),
 		cmocka_unit_test(test_reals_of_15_digits),
 		cmocka_unit_test(test_reals_as_jansson_prints_them),
+		cmocka_unit_test(test_reals_beside_powers_of_ten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
