@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/sockaddr.h"
 #include "base/str.h"
 #include "sip/body/multipart.h"
@@ -295,7 +296,7 @@ static int route_of(const struct sip_call *call, const struct media_addr *to,
 	char there[INET6_ADDRSTRLEN];
 	char here[INET6_ADDRSTRLEN];
 	int err = sdp_address_route(call_table_route(call->user->table), to,
-				    &local->rtp);
+				    &local->rtp, clock_mono_ns());
 	uint16_t port;
 
 	if (!err)

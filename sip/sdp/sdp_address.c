@@ -113,7 +113,7 @@ static bool may_keep(const struct media_addr *peer,
 
 /* @return true: there is a route; false: unknown */
 static bool kept_reaches(struct sdp_route *r, const struct media_addr *peer,
-			 const struct media_addr *local)
+			 const struct media_addr *local, int64_t now_ns)
 {
 	if (r->open && !same_host(&r->local, local))
 		sdp_route_close(r);
@@ -122,19 +122,27 @@ static bool kept_reaches(struct sdp_route *r, const struct media_addr *peer,
 
 		if (fd < 0)
 			return false;
-		*r = (struct sdp_route){true, fd, *local};
+		*r = (struct sdp_route){
+			.open = true, .fd = fd, .local = *local};
 	}
-	return connect_to(r->fd, peer) == 0;
+	if (r->peer.len > 0 && same_host(&r->peer, peer) &&
+	    now_ns - r->found_ns < SDP_ROUTE_VALID_NS)
+		return true;
+	if (connect_to(r->fd, peer))
+		return false;
+	r->peer = *peer;
+	r->found_ns = now_ns;
+	return true;
 }
 
 int sdp_address_route(struct sdp_route *r, const struct media_addr *peer,
-		      const struct media_addr *local)
+		      const struct media_addr *local, int64_t now_ns)
 {
 	int err, fd;
 
 	if (peer->len == 0)
 		return 0;
-	if (may_keep(peer, local) && kept_reaches(r, peer, local))
+	if (may_keep(peer, local) && kept_reaches(r, peer, local, now_ns))
 		return 0;
 	/* decide a refusal by a new socket */
 	fd = socket_as(local);

@@ -41,7 +41,7 @@ static struct media_addr ipv6(const char *host, uint16_t port)
 static int fresh(const struct media_addr *peer, const struct media_addr *local)
 {
 	struct sdp_route r = {0};
-	int err = sdp_address_route(&r, peer, local);
+	int err = sdp_address_route(&r, peer, local, 0);
 
 	sdp_route_close(&r);
 	return err;
@@ -74,7 +74,8 @@ static void test_route_answers_as_a_new_socket_does(void **state)
 		struct media_addr local = ipv4(locals[i / 6 % 3], 0);
 		struct media_addr peer =
 			ipv4(hosts[i % 6], (uint16_t)(4000 + i));
-		int err = sdp_address_route(&r, &peer, &local);
+		int err = sdp_address_route(&r, &peer, &local,
+					    (int64_t)i * SDP_ROUTE_VALID_NS);
 
 		assert_int_equal(err, fresh(&peer, &local));
 		refused += err != 0;
@@ -96,7 +97,10 @@ static void test_route_keeps_one_socket(void **state)
 	for (uint16_t i = 0; i < 100; i++) {
 		struct media_addr peer = ipv4("127.0.0.2", (uint16_t)(9 + i));
 
-		assert_int_equal(sdp_address_route(&r, &peer, &local), 0);
+		assert_int_equal(
+			sdp_address_route(&r, &peer, &local,
+					  (int64_t)i * SDP_ROUTE_VALID_NS),
+			0);
 		assert_true(r.open);
 		if (i == 0)
 			fd = r.fd;
@@ -105,11 +109,60 @@ static void test_route_keeps_one_socket(void **state)
 	assert_true(next_fd() > before);
 	/* with another local address: that one */
 	local = ipv4("127.0.0.5", 0);
-	assert_int_equal(sdp_address_route(&r, &local, &local), 0);
+	assert_int_equal(sdp_address_route(&r, &local, &local, 0), 0);
 	assert_true(r.open);
 	sdp_route_close(&r);
 	assert_false(r.open);
 	assert_int_equal(next_fd(), before);
+	sdp_route_close(&r);
+}
+
+/* The port that the kept socket has asked for last. */
+static uint16_t asked(const struct sdp_route *r)
+{
+	struct sockaddr_in in = {.sin_port = 0};
+	socklen_t len = sizeof(in);
+
+	assert_int_equal(getpeername(r->fd, (void *)&in, &len), 0);
+	return ntohs(in.sin_port);
+}
+
+static void test_route_is_valid_for_a_second(void **state)
+{
+	const int64_t then = 7 * NS_PER_S;
+	struct media_addr local = ipv4("127.0.0.1", 0);
+	struct media_addr rtp = ipv4("127.0.0.2", 4000);
+	struct media_addr rtcp = ipv4("127.0.0.2", 4001);
+	struct media_addr second = ipv4("127.0.0.3", 4002);
+	struct media_addr refused = ipv4("192.0.2.1", 4003);
+	struct media_addr local2 = ipv4("127.0.0.4", 0);
+	struct sdp_route r = {0};
+
+	(void)state;
+	assert_int_equal(sdp_address_route(&r, &rtp, &local, then), 0);
+	assert_int_equal(asked(&r), 4000);
+	assert_int_equal(sdp_address_route(&r, &rtcp, &local,
+					   then + SDP_ROUTE_VALID_NS - 1),
+			 0);
+	assert_int_equal(asked(&r), 4000);
+	assert_int_equal(
+		sdp_address_route(&r, &rtcp, &local, then + SDP_ROUTE_VALID_NS),
+		0);
+	assert_int_equal(asked(&r), 4001);
+	/* another host, from another address, and one without a route */
+	assert_int_equal(sdp_address_route(&r, &second, &local,
+					   then + SDP_ROUTE_VALID_NS),
+			 0);
+	assert_int_equal(asked(&r), 4002);
+	assert_int_equal(sdp_address_route(&r, &second, &local2,
+					   then + SDP_ROUTE_VALID_NS),
+			 0);
+	assert_int_equal(asked(&r), 4002);
+	for (int i = 0; i < 2; i++)
+		assert_int_not_equal(
+			sdp_address_route(&r, &refused, &local2,
+					  then + SDP_ROUTE_VALID_NS),
+			0);
 	sdp_route_close(&r);
 }
 
@@ -127,11 +180,11 @@ static void test_route_keeps_no_socket_that_remembers(void **state)
 	struct sdp_route r = {0};
 
 	(void)state;
-	assert_int_equal(sdp_address_route(&r, &peer, &any), 0);
+	assert_int_equal(sdp_address_route(&r, &peer, &any, 0), 0);
 	assert_false(r.open);
-	(void)sdp_address_route(&r, &one6, &any6);
+	(void)sdp_address_route(&r, &one6, &any6, 0);
 	assert_false(r.open);
-	(void)sdp_address_route(&r, &link6, &one6);
+	(void)sdp_address_route(&r, &link6, &one6, 0);
 	assert_false(r.open);
 }
 
@@ -145,9 +198,9 @@ static void test_route_without_an_address_is_fine(void **state)
 	struct sdp_route r = {0};
 
 	(void)state;
-	assert_int_equal(sdp_address_route(&r, &none, &local), 0);
+	assert_int_equal(sdp_address_route(&r, &none, &local, 0), 0);
 	assert_false(r.open);
-	assert_int_equal(sdp_address_route(&r, &peer, &relay), 0);
+	assert_int_equal(sdp_address_route(&r, &peer, &relay, 0), 0);
 	assert_false(r.open);
 }
 
@@ -171,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_route_answers_as_a_new_socket_does),
 		cmocka_unit_test(test_route_keeps_one_socket),
+		cmocka_unit_test(test_route_is_valid_for_a_second),
 		cmocka_unit_test(test_route_keeps_no_socket_that_remembers),
 		cmocka_unit_test(test_route_without_an_address_is_fine),
 		cmocka_unit_test(
