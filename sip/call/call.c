@@ -53,6 +53,8 @@ static void call_destructor(void *arg)
 	mem_deref(call->uas.invite);
 	mem_deref(call->uas.ok_mb);
 	mem_deref(call->session.remote);
+	mem_deref(call->session.media);
+	mem_deref(call->session.reported);
 	mem_deref(call->dialog);
 	mem_deref(call->digest);
 	mem_deref(call->peer);
@@ -62,8 +64,6 @@ static void call_destructor(void *arg)
 	if (call->session.sdp.data)
 		explicit_bzero(call->session.sdp.data, call->session.sdp.used);
 	sdp_local_wipe(&call->session.local);
-	sdp_negotiated_wipe(&call->session.media);
-	sdp_negotiated_wipe(&call->session.reported);
 	buf_release(&call->session.sdp);
 	originator_unref(call->origin);
 }

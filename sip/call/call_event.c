@@ -5,24 +5,10 @@
 #include <string.h>
 
 #include "sip/message/message.h"
-#include "sip/sdp/sdp_crypto.h"
 
 /* Events that are queued for a handler that is not set yet; more are
  * dropped. */
 #define CALL_EVENTS_MAX 64
-
-static void media_destructor(void *arg)
-{
-	sdp_negotiated_wipe(arg);
-}
-
-void call_event_media(struct call_event *event,
-		      const struct media_negotiated *media)
-{
-	event->media = mem_alloc(sizeof(*event->media), media_destructor);
-	if (event->media)
-		*event->media = *media;
-}
 
 static void event_destructor(void *arg)
 {

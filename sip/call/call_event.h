@@ -25,7 +25,7 @@ struct call_event {
 	unsigned digit_ms;
 	enum sip_call_end end;
 	int64_t bye_ok_ns;
-	struct media_negotiated *media; /* owned; NULL: nothing new of it */
+	struct media_negotiated *media; /* a reference; NULL: nothing new */
 };
 
 /** The events of one call; embedded in it. */
@@ -76,12 +76,6 @@ struct call_event *call_event(struct call_events *events,
 /** Call the handler at once, from within: only for SIP_CALL_NEW_KEY. */
 void call_event_now(struct call_events *events, enum sip_call_event event,
 		    int64_t mono_ns);
-/**
- * Add what offer and answer settled to an event that has none yet.
- * @param media  copied; without memory the event stays without
- */
-void call_event_media(struct call_event *event,
-		      const struct media_negotiated *media);
 /** Code and reason phrase of a response. @param event  NULL: nothing to do */
 void call_event_reason(struct call_event *event, const struct sip_msg *msg);
 

@@ -113,9 +113,9 @@ struct call_session {
 	uint64_t version;
 	struct buf sdp;               /* what we sent last */
 	enum media_direction offered; /* in our pending offer */
-	bool settled;                 /* media was reported once */
-	struct media_negotiated media;
-	struct media_negotiated reported;
+	/* not changed once it is made: shared with events; NULL: none yet */
+	struct media_negotiated *media;
+	struct media_negotiated *reported;
 	bool early_answer; /* our answer went with a provisional response */
 	bool hold_known;   /* established: hold and resume are events */
 	bool held;         /* by us */

@@ -328,39 +328,81 @@ static int route_check(const struct sip_call *call,
 static bool peer_changes_key(const struct media_negotiated *before,
 			     const struct media_negotiated *after)
 {
-	return before->encrypted && after->encrypted && !after->dtls &&
+	return before && before->encrypted && after->encrypted &&
+	       !after->dtls &&
 	       !sdp_crypto_same(&before->crypto_rx, &after->crypto_rx);
+}
+
+static void media_destructor(void *arg)
+{
+	sdp_negotiated_wipe(arg);
+}
+
+typedef int settle_h(struct media_negotiated *ret, const struct sdp *peer,
+		     const struct media_local *local,
+		     enum media_direction ours);
+
+/**
+ * Settle the media with the peer's last description.
+ * @param settle  sdp_answer() of an offer, sdp_accept() of an answer
+ * @param reason  why it is impossible, if the error is the description's
+ * @return 0; -ENOMEM; others as of settle; -EHOSTUNREACH
+ */
+static int media_settle(struct media_negotiated **ret, struct sip_call *call,
+			settle_h *settle, enum media_direction ours,
+			char *reason)
+{
+	struct call_session *s = &call->session;
+	struct media_negotiated *deal =
+		mem_alloc(sizeof(*deal), media_destructor);
+	int err;
+
+	if (!deal)
+		return -ENOMEM;
+	if (s->media)
+		sdp_dtls_keep(&s->remote->association, s->media);
+	err = settle(deal, s->remote, &s->local, ours);
+	if (err)
+		unusable_reason(reason, s->remote, &s->local, err);
+	else
+		err = route_check(call, deal, reason);
+	if (err)
+		mem_deref(deal);
+	else
+		*ret = deal;
+	return err;
+}
+
+/* @param media  taken over */
+static void media_take(struct sip_call *call, struct media_negotiated *media)
+{
+	mem_deref(call->session.media);
+	call->session.media = media;
 }
 
 int offer_answer_new_answer(struct sip_call *call, enum media_direction want,
 			    char *reason)
 {
-	struct media_negotiated deal;
+	struct media_negotiated *deal;
 	struct sdp_draft draft;
-	int err;
+	int err = media_settle(&deal, call, sdp_answer, want, reason);
 
-	sdp_dtls_keep(&call->session.remote->association, &call->session.media);
-	err = sdp_answer(&deal, call->session.remote, &call->session.local,
-			 want);
-	if (err)
-		unusable_reason(reason, call->session.remote,
-				&call->session.local, err);
-	else
-		err = route_check(call, &deal, reason);
 	if (err)
 		return err;
 	memset(&draft, 0, sizeof(draft));
-	draft.codecs = deal.accepted;
-	draft.codec_count = deal.accepted_count;
-	draft.direction = deal.direction;
-	draft.answer = &deal;
+	draft.codecs = deal->accepted;
+	draft.codec_count = deal->accepted_count;
+	draft.direction = deal->direction;
+	draft.answer = deal;
 	err = draft_write(call, &draft);
-	if (err)
+	if (err) {
+		mem_deref(deal);
 		return err;
-	if (peer_changes_key(&call->session.media, &deal))
+	}
+	if (peer_changes_key(call->session.media, deal))
 		call_event_now(&call->events, SIP_CALL_NEW_KEY,
 			       transport_received_ns(call->transport));
-	call->session.media = deal;
+	media_take(call, deal);
 	return 0;
 }
 
@@ -382,21 +424,13 @@ bool offer_answer_refusable(int err)
 
 int offer_answer_accept(struct sip_call *call, char *reason)
 {
-	struct media_negotiated deal;
-	int err;
+	struct media_negotiated *deal;
+	int err = media_settle(&deal, call, sdp_accept, call->session.offered,
+			       reason);
 
-	sdp_dtls_keep(&call->session.remote->association, &call->session.media);
-	err = sdp_accept(&deal, call->session.remote, &call->session.local,
-			 call->session.offered);
-	if (err)
-		unusable_reason(reason, call->session.remote,
-				&call->session.local, err);
-	else
-		err = route_check(call, &deal, reason);
-	if (err)
-		return err;
-	call->session.media = deal;
-	return 0;
+	if (!err)
+		media_take(call, deal);
+	return err;
 }
 
 static bool addr_same(const struct media_addr *a, const struct media_addr *b)
@@ -437,18 +471,22 @@ static bool media_same(const struct media_negotiated *a,
 
 bool offer_answer_news(const struct sip_call *call)
 {
-	return !call->session.settled ||
-	       !media_same(&call->session.reported, &call->session.media);
+	const struct call_session *s = &call->session;
+
+	return !s->reported ||
+	       (s->reported != s->media && !media_same(s->reported, s->media));
 }
 
 void offer_answer_event_media(struct sip_call *call, struct call_event *event)
 {
+	struct call_session *s = &call->session;
+
 	if (!offer_answer_news(call))
 		return;
-	call->session.settled = true;
-	call->session.reported = call->session.media;
+	mem_deref(s->reported);
+	s->reported = mem_ref(s->media);
 	if (event)
-		call_event_media(event, &call->session.media);
+		event->media = mem_ref(s->media);
 }
 
 /* If our description does not send, the peer must not receive (RFC 3264
