@@ -46,7 +46,8 @@ struct slab {
 	size_t bytes;
 	size_t cleared; /* of these bytes */
 	size_t stride;
-	size_t places; /* places per chunk */
+	size_t places; /* in a chunk */
+	enum slab_pages pages;
 	size_t chunks;
 	size_t empty;       /* chunks without an object */
 	struct chunk *room; /* chunks with free places */
@@ -72,9 +73,9 @@ static void link_to(struct chunk **list, struct chunk *c)
 	*list = c;
 }
 
-/* Map enough memory to contain an aligned chunk, and unmap what is before and
- * after it. */
-static struct chunk *chunk_map(void)
+/* As much as is needed to have a multiple of CHUNK_BYTES in it, less what is
+ * before and after that. */
+static struct chunk *chunk_map(enum slab_pages pages)
 {
 	uint8_t *memory = mmap(NULL, 2 * CHUNK_BYTES, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -86,8 +87,10 @@ static struct chunk *chunk_map(void)
 	if (before > 0)
 		munmap(memory, before);
 	munmap(memory + before + CHUNK_BYTES, CHUNK_BYTES - before);
-	/* if refused, pages are small */
-	(void)madvise(memory + before, CHUNK_BYTES, MADV_HUGEPAGE);
+	/* refused: then pages are as the system has them */
+	(void)madvise(memory + before, CHUNK_BYTES,
+		      pages == SLAB_HUGE_PAGES ? MADV_HUGEPAGE
+					       : MADV_NOHUGEPAGE);
 	return (struct chunk *)(void *)(memory + before);
 }
 
@@ -99,7 +102,7 @@ static void chunk_unmap(struct chunk *c)
 
 static struct chunk *chunk_new(struct slab *s)
 {
-	struct chunk *c = chunk_map();
+	struct chunk *c = chunk_map(s->pages);
 
 	if (!c)
 		return NULL;
@@ -111,7 +114,8 @@ static struct chunk *chunk_new(struct slab *s)
 	return c;
 }
 
-int slab_new(struct slab **ret, size_t bytes, size_t cleared)
+int slab_new(struct slab **ret, size_t bytes, size_t cleared,
+	     enum slab_pages pages)
 {
 	struct slab *s;
 	size_t lines = (bytes + SLAB_LINE_BYTES - 1) / SLAB_LINE_BYTES;
@@ -124,8 +128,9 @@ int slab_new(struct slab **ret, size_t bytes, size_t cleared)
 		return -ENOMEM;
 	s->bytes = bytes;
 	s->cleared = cleared;
-	/* an odd number of lines: the same field of all objects must not fall
-	 * into the same few cache sets */
+	s->pages = pages;
+	/* odd: what all objects have at the same place must not be in the same
+	 * few sets of a cache */
 	s->stride = (lines | 1) * SLAB_LINE_BYTES;
 	s->places = (CHUNK_BYTES - HEADER_BYTES) / s->stride;
 	*ret = s;

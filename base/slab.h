@@ -1,8 +1,10 @@
 /**
- * Memory for many large objects of one size that threads use in turn: chunks of
- * 2 MiB, in huge pages if the kernel has them. An object that is used once in
- * 20 ms is not in the cache. With pages of 4 KiB its address translation is not
- * in the TLB either, which costs more than loading the memory.
+ * Memory for many large objects of one size, in chunks of 2 MiB.
+ * SLAB_HUGE_PAGES is for objects that threads walk through by turns. An object
+ * that is touched once in 20 ms is in no cache then, and in pages of 4 KiB its
+ * address is not either: that costs more than its memory does.
+ * SLAB_SMALL_PAGES is for objects that are seldom used: the kernel provides,
+ * and clears, only the pages that are touched.
  * Source: Linux, Documentation/admin-guide/mm/transhuge.rst
  * Thread: one, all functions; any thread may use the objects.
  */
@@ -15,6 +17,11 @@
 
 struct slab;
 
+enum slab_pages {
+	SLAB_HUGE_PAGES,  /* where the kernel has them */
+	SLAB_SMALL_PAGES, /* also where the kernel would make them huge */
+};
+
 /**
  * Create a slab without objects.
  * @param bytes    size of an object, sizeof(void *)..SLAB_OBJECT_MAX
@@ -22,7 +29,8 @@ struct slab;
  *                 taken; the others have any value
  * @return 0; -EINVAL; -ENOMEM
  */
-int slab_new(struct slab **ret, size_t bytes, size_t cleared);
+int slab_new(struct slab **ret, size_t bytes, size_t cleared,
+	     enum slab_pages pages);
 
 #define SLAB_OBJECT_MAX ((size_t)1 << 20)
 

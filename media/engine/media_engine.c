@@ -101,7 +101,10 @@ static int tables_open(struct media_engine *e)
 	if (!e->sessions)
 		return -ENOMEM;
 	err = slab_new(&e->session_memory, sizeof(struct media_session),
-		       SESSION_CLEARED_BYTES);
+		       SESSION_CLEARED_BYTES, SLAB_HUGE_PAGES);
+	if (!err)
+		err = slab_new(&e->seldom_memory, sizeof(struct measure_seldom),
+			       0, SLAB_SMALL_PAGES);
 	if (!err)
 		err = socket_pool_new(&e->socket_pool, e->params.port_min,
 				      e->params.port_max);
@@ -365,6 +368,7 @@ struct media_engine *media_engine_free(struct media_engine *e)
 	record_ring_close(&e->audio_records);
 	free(e->sessions);
 	slab_free(e->session_memory);
+	slab_free(e->seldom_memory);
 	socket_pool_free(e->socket_pool);
 	free(e);
 	return NULL;

@@ -322,6 +322,7 @@ static int prompt_open(struct media_session *s,
 }
 
 _Static_assert(_Alignof(struct media_session) <= SLAB_LINE_BYTES, "alignment");
+_Static_assert(_Alignof(struct measure_seldom) <= SLAB_LINE_BYTES, "alignment");
 
 int media_session_new(struct media_session **ret, struct media_engine *e,
 		      const struct media_session_params *params)
@@ -331,6 +332,11 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 
 	if (!s)
 		return -ENOMEM;
+	s->measure.seldom = slab_take(e->seldom_memory);
+	if (!s->measure.seldom) {
+		slab_give(e->session_memory, s);
+		return -ENOMEM;
+	}
 	s->engine = e;
 	s->slot = UINT32_MAX;
 	s->user = params->user;
@@ -422,6 +428,7 @@ void session_destroy(struct media_session *s)
 	session_prompt_release(&s->prompt);
 	prompt_put(s->expected);
 	secrets_wipe(s);
+	slab_give(e->seldom_memory, s->measure.seldom);
 	slab_give(e->session_memory, s);
 }
 

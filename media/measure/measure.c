@@ -399,7 +399,7 @@ static void command_take(struct measure_thread *an)
 			measure_session_start(s, c);
 			running_add(an, s);
 			for (size_t i = 0; i < s->early_count; i++)
-				early_one(an, s, &s->early[i]);
+				early_one(an, s, &s->seldom->early[i]);
 		}
 	} else if (c->head.kind == COMMAND_STOP) {
 		session_stop(an, s, c->head.mono_ns);
@@ -424,10 +424,10 @@ static void prefetch_received(const struct measure_thread *an)
 
 	if (later && (s = an->slots[later->session])) {
 		prefetch(&s->state, PREFETCH_LINE);
-		rtp_stream_prefetch(&s->streams[0].rtp);
+		rtp_stream_prefetch(&s->first_stream.rtp);
 	}
 	if (soon && (s = an->slots[soon->session]) && s->stream_count > 0) {
-		const struct rtp_stream *stream = &s->streams[0].rtp;
+		const struct rtp_stream *stream = &s->first_stream.rtp;
 
 		if (soon->mono_ns >= an->running[s->running_at].second_end_ns)
 			rtp_stream_prefetch_second(stream);

@@ -10,15 +10,23 @@ static void stray_add(struct measure_session *a, uint64_t packets,
 	a->stray_bytes += bytes;
 }
 
+/* @param i  < stream_count */
+static struct measure_stream *stream_at(struct measure_session *a, size_t i)
+{
+	return i == 0 ? &a->first_stream : &a->seldom->streams[i - 1];
+}
+
 static void early_drop(struct measure_session *a)
 {
-	/* sent packets do not count as strays of received streams */
-	if (a->early[0].kind == PACKET_RTP_RECEIVED)
+	struct packet_record *early = a->seldom->early;
+
+	/* sent ones are strays of no received stream */
+	if (early[0].kind == PACKET_RTP_RECEIVED)
 		stray_add(a, 1,
-			  (uint64_t)a->early[0].header_bytes +
-				  a->early[0].payload_bytes);
+			  (uint64_t)early[0].header_bytes +
+				  early[0].payload_bytes);
 	a->early_count--;
-	memmove(a->early, a->early + 1, a->early_count * sizeof(a->early[0]));
+	memmove(early, early + 1, a->early_count * sizeof(early[0]));
 }
 
 /* Keep a packet until the start; the oldest is dropped if there is no room. */
@@ -27,7 +35,7 @@ void measure_session_early(struct measure_session *a,
 {
 	if (a->early_count == EARLY_PACKETS_MAX)
 		early_drop(a);
-	a->early[a->early_count++] = *r;
+	a->seldom->early[a->early_count++] = *r;
 }
 
 void measure_session_never(struct measure_session *a)
@@ -77,12 +85,13 @@ static void sender_payload(struct measure_session *a,
 void measure_session_start(struct measure_session *a,
 			   const struct measure_command *c)
 {
+	const struct packet_record *early = a->seldom->early;
+
 	a->state = ANALYSIS_RUNNING;
-	while (a->early_count &&
-	       a->early[0].mono_ns < c->head.mono_ns - EARLY_NS)
+	while (a->early_count && early[0].mono_ns < c->head.mono_ns - EARLY_NS)
 		early_drop(a);
-	a->second_ns = a->early_count && a->early[0].mono_ns < c->head.mono_ns
-			       ? a->early[0].mono_ns
+	a->second_ns = a->early_count && early[0].mono_ns < c->head.mono_ns
+			       ? early[0].mono_ns
 			       : c->head.mono_ns;
 	a->codec = c->codec;
 	a->maps[a->map] = *c->map;
@@ -101,7 +110,7 @@ void measure_session_apply(struct measure_session *a,
 	a->map ^= 1;
 	a->maps[a->map] = *c->map;
 	for (size_t i = 0; i < a->stream_count; i++)
-		rtp_stream_set_map(&a->streams[i].rtp, &a->maps[a->map]);
+		rtp_stream_set_map(&stream_at(a, i)->rtp, &a->maps[a->map]);
 	sender_payload(a, c);
 	a->codec = c->codec;
 	a->ptime_ms = c->ptime_ms;
@@ -234,7 +243,8 @@ static void source_ended(struct measure_session *a,
 		a->sources_left_out++;
 		return;
 	}
-	source_of(stream, total, &a->sources_ended[a->sources_ended_count++]);
+	source_of(stream, total,
+		  &a->seldom->sources_ended[a->sources_ended_count++]);
 }
 
 /* A stream has ended: its counts remain in the total. */
@@ -255,16 +265,16 @@ static void stream_to_ended(struct measure_session *a,
 	source_ended(a, stream, &total);
 }
 
-/* Find the stream that was silent for the longest time.
- * @return its index; stream_count: none was silent long enough */
-static uint32_t silent_find(const struct measure_session *a, int64_t now_ns)
+/* The one that was silent longest. @return its place; stream_count: none was
+ * silent for long enough */
+static uint32_t silent_find(struct measure_session *a, int64_t now_ns)
 {
 	int64_t last_ns = now_ns - STREAM_ENDED_NS;
 	uint32_t found = a->stream_count;
 
 	for (uint32_t i = 0; i < a->stream_count; i++) {
-		/* no run is open: rtp_stream_validated() ended it */
-		int64_t heard_ns = a->streams[i].rtp.seq.max_ns;
+		/* no run is open: it was looked at */
+		int64_t heard_ns = stream_at(a, i)->rtp.seq.max_ns;
 
 		if (heard_ns > last_ns)
 			continue;
@@ -283,21 +293,21 @@ static struct measure_stream *place_find(struct measure_session *a,
 
 	if (a->stream_count < SESSION_STREAMS_MAX) {
 		a->stream_recent = a->stream_count;
-		return &a->streams[a->stream_count++];
+		return stream_at(a, a->stream_count++);
 	}
 	for (at = 0; at < a->stream_count; at++) {
-		if (rtp_stream_validated(&a->streams[at].rtp))
+		if (rtp_stream_validated(&stream_at(a, at)->rtp))
 			continue;
 		a->stream_recent = at;
-		stream_to_stray(a, &a->streams[at]);
-		return &a->streams[at];
+		stream_to_stray(a, stream_at(a, at));
+		return stream_at(a, at);
 	}
 	at = silent_find(a, now_ns);
 	if (at == a->stream_count)
 		return NULL;
 	a->stream_recent = at;
-	stream_to_ended(a, &a->streams[at]);
-	return &a->streams[at];
+	stream_to_ended(a, stream_at(a, at));
+	return stream_at(a, at);
 }
 
 /*
@@ -312,9 +322,9 @@ static struct measure_stream *streams_find(struct measure_session *a,
 	struct measure_stream *stream;
 
 	for (uint32_t i = 0; i < a->stream_count; i++) {
-		if (a->streams[i].rtp.ssrc == r->ssrc) {
+		if (stream_at(a, i)->rtp.ssrc == r->ssrc) {
 			a->stream_recent = i;
-			return &a->streams[i];
+			return stream_at(a, i);
 		}
 	}
 	stream = place_find(a, r->mono_ns);
@@ -347,14 +357,14 @@ void measure_session_received(struct measure_session *a,
 static void add_rtt(struct measure_session *a, double rtt_ms)
 {
 	for (size_t i = 0; i < a->stream_count; i++)
-		rtp_stream_add_rtt(&a->streams[i].rtp, rtt_ms);
+		rtp_stream_add_rtt(&stream_at(a, i)->rtp, rtt_ms);
 }
 
 static void source_reported(struct measure_session *a,
 			    const struct rtcp_event *event)
 {
 	for (size_t i = 0; i < a->stream_count; i++) {
-		struct measure_stream *stream = &a->streams[i];
+		struct measure_stream *stream = stream_at(a, i);
 
 		if (stream->rtp.ssrc != event->ssrc)
 			continue;
@@ -410,7 +420,7 @@ void measure_session_rtcp(struct measure_session *a,
 static void xr_report(struct measure_session *a, bool recent_block,
 		      struct report_answer *ret)
 {
-	struct measure_stream *recent = &a->streams[a->stream_recent];
+	struct measure_stream *recent = stream_at(a, a->stream_recent);
 	struct rtcp_xr *xr = &ret->xr;
 
 	if (a->has_rrtr) {
@@ -453,15 +463,15 @@ void measure_session_report(struct measure_session *a,
 	bool recent_block = false;
 
 	for (size_t i = 0; i < a->stream_count; i++) {
-		if (rtp_stream_validated(&a->streams[i].rtp))
+		if (rtp_stream_validated(&stream_at(a, i)->rtp))
 			ret->senders++;
 	}
 	/* a peer that sends nothing is a member, too */
 	ret->members = 1 + (ret->senders > 0 ? ret->senders : 1);
 	if (a->stream_count > 0)
-		recent_block = block_add(&a->streams[a->stream_recent], ret);
+		recent_block = block_add(stream_at(a, a->stream_recent), ret);
 	for (uint32_t i = 0; i < a->stream_count; i++) {
-		struct measure_stream *stream = &a->streams[i];
+		struct measure_stream *stream = stream_at(a, i);
 
 		/* no run is open: rtp_stream_validated() ended it */
 		if (i != a->stream_recent &&
@@ -483,8 +493,8 @@ void measure_session_close_in(struct measure_session *a, int64_t end_ns,
 	for (size_t i = 0; i < a->stream_count; i++) {
 		struct stream_second second;
 
-		rtp_stream_close_second(&a->streams[i].rtp, end_ns, &second);
-		rtp_quality_close_second(&a->streams[i].quality, &second);
+		rtp_stream_close_second(&stream_at(a, i)->rtp, end_ns, &second);
+		rtp_quality_close_second(&stream_at(a, i)->quality, &second);
 		second_add(ret, &second, &most);
 	}
 	ret->packets += a->stray_packets - a->stray_packets_before;
@@ -503,7 +513,7 @@ void measure_session_close_in(struct measure_session *a, int64_t end_ns,
 void measure_session_finish(struct measure_session *a)
 {
 	for (size_t i = 0; i < a->stream_count; i++)
-		rtp_quality_finish(&a->streams[i].quality);
+		rtp_quality_finish(&stream_at(a, i)->quality);
 }
 
 bool measure_session_second_open(struct measure_session *a)
@@ -514,9 +524,9 @@ bool measure_session_second_open(struct measure_session *a)
 	for (size_t i = 0; i < a->stream_count; i++) {
 		struct rtp_counters counters;
 
-		rtp_stream_counters(&a->streams[i].rtp, &counters);
+		rtp_stream_counters(&stream_at(a, i)->rtp, &counters);
 		packets += counters.packets;
-		open |= rtp_quality_is_open(&a->streams[i].quality);
+		open |= rtp_quality_is_open(&stream_at(a, i)->quality);
 	}
 	return open || packets != a->published_in ||
 	       a->srtp_refused != a->srtp_refused_before ||
@@ -526,12 +536,12 @@ bool measure_session_second_open(struct measure_session *a)
 	       a->sender.has_report_second;
 }
 
-/* Ended sources first, then the present ones. */
-static int64_t source_first_ns(const struct measure_session *a, uint32_t i)
+/* Those that ended, then those that are. */
+static int64_t source_first_ns(struct measure_session *a, uint32_t i)
 {
 	return i < a->sources_ended_count
-		       ? a->sources_ended[i].first_ns
-		       : a->streams[i - a->sources_ended_count].first_ns;
+		       ? a->seldom->sources_ended[i].first_ns
+		       : stream_at(a, i - a->sources_ended_count)->first_ns;
 }
 
 bool measure_session_source(struct measure_session *a, uint32_t n,
@@ -553,10 +563,10 @@ bool measure_session_source(struct measure_session *a, uint32_t n,
 		if (before != n)
 			continue;
 		if (i < a->sources_ended_count) {
-			*ret = a->sources_ended[i];
+			*ret = a->seldom->sources_ended[i];
 			return true;
 		}
-		stream = &a->streams[i - a->sources_ended_count];
+		stream = stream_at(a, i - a->sources_ended_count);
 		rtp_stream_total(&stream->rtp, &total);
 		source_of(stream, &total, ret);
 		return true;
@@ -577,8 +587,8 @@ void measure_session_total_in(struct measure_session *a,
 	for (size_t i = 0; i < a->stream_count; i++) {
 		struct stream_total total;
 
-		rtp_stream_total(&a->streams[i].rtp, &total);
-		rtp_quality_total(&a->streams[i].quality, &total);
+		rtp_stream_total(&stream_at(a, i)->rtp, &total);
+		rtp_quality_total(&stream_at(a, i)->quality, &total);
 		total_add(ret, &total, &most);
 	}
 	ret->packets += a->stray_packets;

@@ -66,10 +66,21 @@ struct measure_stream {
 /* Packets kept until the session starts, see EARLY_NS. */
 #define EARLY_PACKETS_MAX 128
 
+/** What nearly no session uses, in memory of its own that costs nothing until
+ * it is touched. A new session has the contents of a released one: each part is
+ * written whole before it is read. */
+struct measure_seldom {
+	struct packet_record early[EARLY_PACKETS_MAX]; /* oldest first */
+	struct stream_source sources_ended[SESSION_SOURCES_ENDED_MAX];
+	/* all but the first */
+	struct measure_stream streams[SESSION_STREAMS_MAX - 1];
+};
+
 struct measure_session {
 	/* constant */
 	struct media_session *session; /* the session of the records */
 	struct session_end *end;
+	struct measure_seldom *seldom;
 	uint32_t slot;
 	uint32_t ssrc; /* ours */
 	bool tapped;   /* media of another program */
@@ -105,31 +116,27 @@ struct measure_session {
 	uint64_t published_out;
 	const struct codec *codec; /* that we send with */
 	uint8_t closing_step;
-	uint32_t closing_source; /* index of the next source to report */
-	/* hot: used for every received packet; one cache line, followed by the
-	 * first of streams[] */
+	uint32_t closing_source; /* the next one to tell of */
+	/* hot: every received packet; one cache line, the first stream follows */
 	_Alignas(PREFETCH_LINE) enum analysis_state state;
 	uint32_t running_at;    /* index in the list of running sessions */
 	int64_t second_ns;      /* start of the open second */
-	uint32_t stream_count;  /* of streams[] */
-	uint32_t stream_recent; /* index of the stream that received last */
+	uint32_t stream_count;  /* the first one, then seldom->streams[] */
+	uint32_t stream_recent; /* last one that received */
 	bool has_rtp;
 	bool has_rtcp;
 	struct dtmf_receive dtmf; /* hot: the first byte */
-	/* Not cleared: a new session contains what a freed one left here. Each
-	 * part is written completely before it is read. That is two thirds of a
-	 * session that the loop need not clear for each call. */
-	struct measure_stream streams[SESSION_STREAMS_MAX]; /* stream_count of
-							     * them are valid */
+	/* From here on a new session has the contents of a released one, as in
+	 * `seldom`: the loop need not clear this for each call. */
+	struct measure_stream first_stream;
 	struct rtp_sender
 		sender; /* by measure_session_start(), measure_session_never() */
-	struct stream_source sources_ended[SESSION_SOURCES_ENDED_MAX];
-	struct packet_record early[EARLY_PACKETS_MAX]; /* oldest first */
-	struct rtp_payload_map maps[2]; /* written by measure_session_start() */
+	struct rtp_payload_map maps[2]; /* by measure_session_start() */
 };
 
-/* First bytes of a measure_session, which are zero when it is created. */
-#define MEASURE_SESSION_CLEARED_BYTES offsetof(struct measure_session, streams)
+/* Of a measure_session: all zero when it is made. */
+#define MEASURE_SESSION_CLEARED_BYTES \
+	offsetof(struct measure_session, first_stream)
 
 /** An RTP packet arrived before the start: keep it. At most EARLY_PACKETS_MAX
  * are kept; older ones are stray. */
@@ -139,9 +146,8 @@ void measure_session_early(struct measure_session *a,
 /** The session ends without a start: the kept packets are stray. */
 void measure_session_never(struct measure_session *a);
 
-/** First settled parameters: the measurement starts at c->head.mono_ns, or with
- * the first packet in the EARLY_NS before. The caller must then process
- * a->early. */
+/** First settled parameters: the measurement starts at c->head.mono_ns, or with the
+ * first packet of the EARLY_NS before. The caller takes a->seldom->early then. */
 void measure_session_start(struct measure_session *a,
 			   const struct measure_command *c);
 

@@ -1,3 +1,4 @@
+#include "base/sanitizer.h"
 #include "base/slab.h"
 
 #include <errno.h>
@@ -7,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -18,9 +20,11 @@ static void test_slab_sizes_have_bounds(void **state)
 	struct slab *s;
 
 	(void)state;
-	assert_int_equal(slab_new(&s, sizeof(void *) - 1, 0), -EINVAL);
-	assert_int_equal(slab_new(&s, SLAB_OBJECT_MAX + 1, 0), -EINVAL);
-	assert_int_equal(slab_new(&s, 100, 101), -EINVAL);
+	assert_int_equal(slab_new(&s, sizeof(void *) - 1, 0, SLAB_HUGE_PAGES),
+			 -EINVAL);
+	assert_int_equal(slab_new(&s, SLAB_OBJECT_MAX + 1, 0, SLAB_HUGE_PAGES),
+			 -EINVAL);
+	assert_int_equal(slab_new(&s, 100, 101, SLAB_HUGE_PAGES), -EINVAL);
 	assert_null(slab_free(NULL));
 }
 
@@ -30,7 +34,7 @@ static void objects_are_apart(size_t bytes)
 	static uint8_t *objects[MANY];
 	struct slab *s;
 
-	assert_int_equal(slab_new(&s, bytes, bytes), 0);
+	assert_int_equal(slab_new(&s, bytes, bytes, SLAB_HUGE_PAGES), 0);
 	for (int i = 0; i < MANY; i++) {
 		objects[i] = slab_take(s);
 		assert_non_null(objects[i]);
@@ -62,7 +66,8 @@ static void test_slab_what_was_used_is_zero_again(void **state)
 	struct slab *s;
 
 	(void)state;
-	assert_int_equal(slab_new(&s, sizeof(zero), sizeof(zero)), 0);
+	assert_int_equal(
+		slab_new(&s, sizeof(zero), sizeof(zero), SLAB_HUGE_PAGES), 0);
 	for (int round = 0; round < 3; round++) {
 		for (int i = 0; i < MANY; i++) {
 			objects[i] = slab_take(s);
@@ -87,7 +92,7 @@ static void test_slab_clears_what_is_asked_for(void **state)
 	uint8_t *object;
 
 	(void)state;
-	assert_int_equal(slab_new(&s, 5000, sizeof(zero)), 0);
+	assert_int_equal(slab_new(&s, 5000, sizeof(zero), SLAB_HUGE_PAGES), 0);
 	object = slab_take(s);
 	assert_memory_equal(object, zero, sizeof(zero));
 	memset(object, 0xff, 5000);
@@ -111,7 +116,7 @@ static void test_slab_places_are_used_again(void **state)
 	void *first;
 
 	(void)state;
-	assert_int_equal(slab_new(&s, 50000, 50000), 0);
+	assert_int_equal(slab_new(&s, 50000, 50000, SLAB_HUGE_PAGES), 0);
 	first = slab_take(s);
 	slab_give(s, first);
 	for (int i = 0; i < MANY; i++) {
@@ -170,7 +175,7 @@ static void test_slab_gives_memory_back(void **state)
 	size_t full, empty;
 
 	(void)state;
-	assert_int_equal(slab_new(&s, LARGE, LARGE), 0);
+	assert_int_equal(slab_new(&s, LARGE, LARGE, SLAB_HUGE_PAGES), 0);
 	for (int i = 0; i < MANY; i++)
 		objects[i] = slab_take(s);
 	full = mapped();
@@ -190,12 +195,40 @@ static void test_slab_gives_memory_back(void **state)
 	slab_free(s);
 }
 
+/* Of an object in small pages the kernel provides those that are touched. */
+static void test_slab_small_pages_are_provided_when_touched(void **state)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	unsigned char resident;
+	struct slab *s;
+	uint8_t *object, *inside;
+
+	(void)state;
+#ifdef SANITIZED_ADDRESS
+	skip(); /* it fills what is not cleared */
+#endif
+	assert_int_equal(slab_new(&s, LARGE, 0, SLAB_SMALL_PAGES), 0);
+	object = slab_take(s);
+	assert_non_null(object);
+	object[0] = 1;
+	inside = object + page - (uintptr_t)object % page;
+	for (size_t at = 0; at < LARGE / 2; at += page) {
+		assert_int_equal(mincore(inside + at, page, &resident), 0);
+		assert_int_equal(resident & 1, 0);
+	}
+	*inside = 1;
+	assert_int_equal(mincore(inside, page, &resident), 0);
+	assert_int_equal(resident & 1, 1);
+	slab_give(s, object);
+	slab_free(s);
+}
+
 static void test_slab_is_freed_with_its_objects(void **state)
 {
 	struct slab *s;
 
 	(void)state;
-	assert_int_equal(slab_new(&s, 100000, 100000), 0);
+	assert_int_equal(slab_new(&s, 100000, 100000, SLAB_HUGE_PAGES), 0);
 	for (int i = 0; i < MANY; i++)
 		memset(slab_take(s), 0xff, 100000);
 	assert_null(slab_free(s));
@@ -210,6 +243,8 @@ int main(void)
 		cmocka_unit_test(test_slab_clears_what_is_asked_for),
 		cmocka_unit_test(test_slab_places_are_used_again),
 		cmocka_unit_test(test_slab_gives_memory_back),
+		cmocka_unit_test(
+			test_slab_small_pages_are_provided_when_touched),
 		cmocka_unit_test(test_slab_is_freed_with_its_objects),
 	};
 

@@ -39,7 +39,12 @@ static int world_open(void **state)
 	assert_non_null(w);
 	w->a = aligned_alloc(PREFETCH_LINE, sizeof(*w->a));
 	assert_non_null(w->a);
-	memset(w->a, 0, sizeof(*w->a));
+	/* what is not cleared for a new session is written before it is read */
+	memset(w->a, 0xa5, sizeof(*w->a));
+	memset(w->a, 0, MEASURE_SESSION_CLEARED_BYTES);
+	w->a->seldom = aligned_alloc(PREFETCH_LINE, sizeof(*w->a->seldom));
+	assert_non_null(w->a->seldom);
+	memset(w->a->seldom, 0xa5, sizeof(*w->a->seldom));
 	w->a->ssrc = 1;
 	w->now_ns = c.head.mono_ns;
 	assert_int_equal(rtp_payload_map_add(&map, 0, "PCMU", 8000), 0);
@@ -52,6 +57,7 @@ static int world_close(void **state)
 {
 	struct world *w = *state;
 
+	free(w->a->seldom);
 	free(w->a);
 	free(w);
 	return 0;
