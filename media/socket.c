@@ -165,13 +165,15 @@ int socket_pair_bind(int ret_fds[static SOCKET_COUNT],
 	return -EADDRINUSE;
 }
 
-int socket_drops(int fd, uint32_t *ret)
+int socket_queue_look(int fd, bool *ret_waiting, uint32_t *ret_drops)
 {
 	uint32_t info[SK_MEMINFO_VARS] = {0};
 	socklen_t bytes = sizeof(info);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, info, &bytes) < 0)
 		return -errno;
-	*ret = info[SK_MEMINFO_DROPS];
+	/* the memory of what waits: a datagram without a byte has some, too */
+	*ret_waiting = info[SK_MEMINFO_RMEM_ALLOC] > 0;
+	*ret_drops = info[SK_MEMINFO_DROPS];
 	return 0;
 }

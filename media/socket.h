@@ -46,9 +46,14 @@ int socket_pair_bind(int ret_fds[static SOCKET_COUNT],
 		     const struct media_addr *bind_to, uint16_t port_min,
 		     uint16_t port_max);
 
-/** Number of datagrams that the socket dropped since it was created.
- * @return 0; -errno */
-int socket_drops(int fd, uint32_t *ret);
+/**
+ * Look at the receive queue of a UDP socket, without reading it.
+ * Source: Linux, SO_MEMINFO: net/core/sock.c sk_get_meminfo()
+ * @param ret_waiting  datagrams have arrived and are not read yet
+ * @param ret_drops    datagrams dropped since the socket was made
+ * @return 0; -errno
+ */
+int socket_queue_look(int fd, bool *ret_waiting, uint32_t *ret_drops);
 
 /** Fill with random bytes for identifiers, from the kernel's generator. */
 void random_bytes(void *dst, size_t bytes);

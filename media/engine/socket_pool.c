@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 struct resting {
@@ -33,12 +32,11 @@ static void pair_close(const struct socket_pair *pair)
 static bool pair_silent(const struct socket_pair *pair)
 {
 	for (int i = 0; i < SOCKET_COUNT; i++) {
+		bool waiting;
 		uint32_t drops;
-		char byte;
 
-		if (recv(pair->fds[i], &byte, 1, MSG_DONTWAIT) >= 0 ||
-		    errno != EAGAIN || socket_drops(pair->fds[i], &drops) ||
-		    drops != pair->drops[i])
+		if (socket_queue_look(pair->fds[i], &waiting, &drops) ||
+		    waiting || drops != pair->drops[i])
 			return false;
 	}
 	return true;

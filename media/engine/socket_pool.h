@@ -26,7 +26,7 @@
 struct socket_pair {
 	int fds[SOCKET_COUNT];
 	struct media_addr addrs[SOCKET_COUNT];
-	uint32_t drops[SOCKET_COUNT]; /* socket_drops() so far */
+	uint32_t drops[SOCKET_COUNT]; /* socket_queue_look() until now */
 };
 
 struct socket_pool;
