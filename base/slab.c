@@ -46,7 +46,7 @@ struct slab {
 	size_t bytes;
 	size_t cleared; /* of these bytes */
 	size_t stride;
-	size_t places; /* in a chunk */
+	size_t places; /* places per chunk */
 	enum slab_pages pages;
 	size_t chunks;
 	size_t empty;       /* chunks without an object */
@@ -73,8 +73,8 @@ static void link_to(struct chunk **list, struct chunk *c)
 	*list = c;
 }
 
-/* As much as is needed to have a multiple of CHUNK_BYTES in it, less what is
- * before and after that. */
+/* Map enough memory to contain an aligned chunk, and unmap what is before and
+ * after it. */
 static struct chunk *chunk_map(enum slab_pages pages)
 {
 	uint8_t *memory = mmap(NULL, 2 * CHUNK_BYTES, PROT_READ | PROT_WRITE,
@@ -87,7 +87,7 @@ static struct chunk *chunk_map(enum slab_pages pages)
 	if (before > 0)
 		munmap(memory, before);
 	munmap(memory + before + CHUNK_BYTES, CHUNK_BYTES - before);
-	/* refused: then pages are as the system has them */
+	/* if refused, pages are as the system chooses */
 	(void)madvise(memory + before, CHUNK_BYTES,
 		      pages == SLAB_HUGE_PAGES ? MADV_HUGEPAGE
 					       : MADV_NOHUGEPAGE);
@@ -129,8 +129,8 @@ int slab_new(struct slab **ret, size_t bytes, size_t cleared,
 	s->bytes = bytes;
 	s->cleared = cleared;
 	s->pages = pages;
-	/* odd: what all objects have at the same place must not be in the same
-	 * few sets of a cache */
+	/* an odd number of lines: the same field of all objects must not fall
+	 * into the same few cache sets */
 	s->stride = (lines | 1) * SLAB_LINE_BYTES;
 	s->places = (CHUNK_BYTES - HEADER_BYTES) / s->stride;
 	*ret = s;

@@ -1,8 +1,9 @@
 /**
  * Memory for many large objects of one size, in chunks of 2 MiB.
- * SLAB_HUGE_PAGES is for objects that threads walk through by turns. An object
- * that is touched once in 20 ms is in no cache then, and in pages of 4 KiB its
- * address is not either: that costs more than its memory does.
+ * SLAB_HUGE_PAGES is for objects that threads use in turn. An object that is
+ * used once in 20 ms is not in the cache. With pages of 4 KiB its address
+ * translation is not in the TLB either, which costs more than loading the
+ * memory.
  * SLAB_SMALL_PAGES is for objects that are seldom used: the kernel provides,
  * and clears, only the pages that are touched.
  * Source: Linux, Documentation/admin-guide/mm/transhuge.rst

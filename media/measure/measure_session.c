@@ -20,7 +20,7 @@ static void early_drop(struct measure_session *a)
 {
 	struct packet_record *early = a->seldom->early;
 
-	/* sent ones are strays of no received stream */
+	/* sent packets do not count as strays of received streams */
 	if (early[0].kind == PACKET_RTP_RECEIVED)
 		stray_add(a, 1,
 			  (uint64_t)early[0].header_bytes +
@@ -265,15 +265,15 @@ static void stream_to_ended(struct measure_session *a,
 	source_ended(a, stream, &total);
 }
 
-/* The one that was silent longest. @return its place; stream_count: none was
- * silent for long enough */
+/* Find the stream that was silent for the longest time.
+ * @return its index; stream_count: none was silent long enough */
 static uint32_t silent_find(struct measure_session *a, int64_t now_ns)
 {
 	int64_t last_ns = now_ns - STREAM_ENDED_NS;
 	uint32_t found = a->stream_count;
 
 	for (uint32_t i = 0; i < a->stream_count; i++) {
-		/* no run is open: it was looked at */
+		/* no run is open: rtp_stream_validated() ended it */
 		int64_t heard_ns = stream_at(a, i)->rtp.seq.max_ns;
 
 		if (heard_ns > last_ns)
@@ -536,7 +536,7 @@ bool measure_session_second_open(struct measure_session *a)
 	       a->sender.has_report_second;
 }
 
-/* Those that ended, then those that are. */
+/* Ended sources first, then the present ones. */
 static int64_t source_first_ns(struct measure_session *a, uint32_t i)
 {
 	return i < a->sources_ended_count

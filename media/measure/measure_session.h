@@ -116,25 +116,26 @@ struct measure_session {
 	uint64_t published_out;
 	const struct codec *codec; /* that we send with */
 	uint8_t closing_step;
-	uint32_t closing_source; /* the next one to tell of */
-	/* hot: every received packet; one cache line, the first stream follows */
+	uint32_t closing_source; /* index of the next source to report */
+	/* hot: used for every received packet; one cache line, followed by the
+	 * first stream */
 	_Alignas(PREFETCH_LINE) enum analysis_state state;
 	uint32_t running_at;    /* index in the list of running sessions */
 	int64_t second_ns;      /* start of the open second */
 	uint32_t stream_count;  /* the first one, then seldom->streams[] */
-	uint32_t stream_recent; /* last one that received */
+	uint32_t stream_recent; /* index of the stream that received last */
 	bool has_rtp;
 	bool has_rtcp;
 	struct dtmf_receive dtmf; /* hot: the first byte */
-	/* From here on a new session has the contents of a released one, as in
-	 * `seldom`: the loop need not clear this for each call. */
+	/* Not cleared, like `seldom`: a new session contains what a freed one
+	 * left here. Each part is written completely before it is read. */
 	struct measure_stream first_stream;
 	struct rtp_sender
 		sender; /* by measure_session_start(), measure_session_never() */
 	struct rtp_payload_map maps[2]; /* by measure_session_start() */
 };
 
-/* Of a measure_session: all zero when it is made. */
+/* First bytes of a measure_session, which are zero when it is created. */
 #define MEASURE_SESSION_CLEARED_BYTES \
 	offsetof(struct measure_session, first_stream)
 

@@ -205,7 +205,7 @@ static void check_receiving(const struct told *told, uint64_t reports)
 
 	/* no socket is read that has nothing */
 	assert_true(t->of[SYS_recvmmsg] <= datagrams);
-	/* waiting, reading; commands; the wait for stragglers at the end */
+	/* waiting and reading; commands; the wait for late packets at the end */
 	assert_true(t->all <= 2 * datagrams + 25 * SESSIONS);
 	assert_int_equal(t->all - t->of[SYS_epoll_wait] - t->of[SYS_recvmmsg] -
 				 t->of[SYS_epoll_ctl] - t->of[SYS_read] -
