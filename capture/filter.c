@@ -379,7 +379,7 @@ static void add_level(struct filter_program *p, unsigned tags,
 	uint32_t at = 12 + 4 * tags;
 
 	add(p, BPF_LD | BPF_H | BPF_ABS, 0, at);
-	for (uint8_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
 		add(p, BPF_JMP | BPF_JEQ | BPF_K,
 		    (uint8_t)(tests[i].target - (i + 2)), tests[i].type);
 	add(p, BPF_RET | BPF_K, 0, 0);

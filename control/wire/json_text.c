@@ -167,6 +167,11 @@ static uint64_t power_of_ten(int exponent)
  */
 static size_t fixed_point_text(char *dst, double value, int digits)
 {
+	static const double powers[] = {
+		1e-2, 1e-1, 1e0, 1e1, 1e2,  1e3,  1e4,  1e5,
+		1e6,  1e7,  1e8, 1e9, 1e10, 1e11, 1e12, 1e13,
+	};
+	const size_t count = sizeof(powers) / sizeof(powers[0]);
 	int exponent;
 	uint64_t m = (uint64_t)ldexp(frexp(value, &exponent), DBL_MANT_DIG);
 	int shift = DBL_MANT_DIG - exponent; /* 6..62 */
@@ -176,7 +181,7 @@ static size_t fixed_point_text(char *dst, double value, int digits)
 	char text[JSON_REAL_BYTES];
 	char *p = text + sizeof(text);
 
-	for (double ten = 0.01; value >= ten; ten *= 10)
+	for (size_t i = 0; i < count && value >= powers[i]; i++)
 		places--;
 	scaled = (unsigned __int128)m * power_of_ten(places);
 	left = (uint64_t)(scaled >> shift);

@@ -149,8 +149,6 @@ static void request_write(struct turn *t, const struct turn_request *r,
 			  const struct turn_peer *peer, uint32_t lifetime_s)
 {
 	bool known = t->realm[0] != '\0';
-	bool permits = r->method == STUN_MESSAGE_PERMISSION ||
-		       r->method == STUN_MESSAGE_CHANNEL;
 	bool allocates = r->method == STUN_MESSAGE_ALLOCATE ||
 			 r->method == STUN_MESSAGE_REFRESH;
 	struct stun_draft draft = {
@@ -163,8 +161,10 @@ static void request_write(struct turn *t, const struct turn_request *r,
 		.username = known ? t->username : NULL,
 		.realm = known ? t->realm : NULL,
 		.nonce = known ? t->nonce : NULL,
-		.peer = permits ? &peer->addr : NULL,
-		.channel = r->method == STUN_MESSAGE_CHANNEL ? peer->number : 0,
+		.peer = peer ? &peer->addr : NULL,
+		.channel = peer && r->method == STUN_MESSAGE_CHANNEL
+				   ? peer->number
+				   : 0,
 		.lifetime_s = allocates ? &lifetime_s : NULL,
 		.transport = r->method == STUN_MESSAGE_ALLOCATE ? UDP : 0,
 		.family = t->params.ipv6 && r->method == STUN_MESSAGE_ALLOCATE
