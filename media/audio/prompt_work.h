@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Maximum of tasks in progress. */
+/* Tasks that may be in progress at the same time. */
 #define PROMPT_TASKS_MAX   1024
 #define PROMPT_THREADS_MAX 4
 

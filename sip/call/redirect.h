@@ -7,7 +7,7 @@
 
 #include <re.h>
 
-/** Embedded in the call; zeros at first. */
+/** Embedded in the call; all zero before its first use. */
 struct call_redirect {
 	struct list targets; /* not tried yet, best first */
 	struct list tried;   /* with the first one */

@@ -103,7 +103,7 @@ struct message {
 	unsigned char *decoded; /* owned; or NULL */
 };
 
-/* Uploads were checked, but may still lack members. */
+/* Uploads are checked when they arrive, but optional members may be absent. */
 static int read_message(struct message *m, const json_t *object)
 {
 	const json_t *data = json_object_get(object, "data");
