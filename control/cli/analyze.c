@@ -24,29 +24,6 @@ static const struct option long_options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-static void usage(FILE *out)
-{
-	fputs("Usage: offhook analyze FILE [OPTION]...\n"
-	      "\n"
-	      "Measures every RTP stream of a pcap or pcapng file; FILE - is standard input.\n"
-	      "\n"
-	      "  --json               all figures of all streams as JSON\n"
-	      "  --interval S         length of an interval in seconds (default: 1);\n"
-	      "                       the table then shows the intervals, too\n"
-	      "  --jitter-buffer M    buffer models: fixed:MS or adaptive, or both with\n"
-	      "                       a comma (default: fixed:60,adaptive); the table\n"
-	      "                       uses the first\n"
-	      "  --codec NAME=V       score RTP encoding NAME with V: a codec of\n"
-	      "                       \"offhook emodel --list\", or IE,BPL,SCALE (nb, wb, fb)\n"
-	      "                       of your own, as opus=12,10,fb; may be repeated\n"
-	      "  --sdp-only           only media that an SDP in the capture announced\n"
-	      "  --max-streams N      measure at most N streams (default: 10000)\n"
-	      "\n"
-	      "Exit status: 0 streams were found, 1 none or the file is damaged (what\n"
-	      "could be read is shown), 2 wrong usage.\n",
-	      out);
-}
-
 /* Parse "fixed:60", "adaptive", or both in either order with a comma. */
 static int read_buffers(struct measure_options *options, const char *text)
 {
@@ -94,7 +71,7 @@ static int read_arguments(struct measure_options *o, int argc, char **argv)
 	}
 	if (code < 0)
 		return code;
-	if (!o->help && optind + 1 != argc)
+	if (optind + 1 != argc)
 		return measure_options_complain(
 			o, "takes one file, or - for standard input");
 	o->capture.detailed = o->json || o->has_interval;
@@ -231,10 +208,6 @@ int analyze_main(int argc, char **argv)
 
 	if (read_arguments(&o, argc, argv))
 		return EXIT_USAGE;
-	if (o.help) {
-		usage(stdout);
-		return 0;
-	}
 	r.path = argv[optind];
 	r.options = o.capture;
 	r.intervals = o.has_interval;

@@ -28,7 +28,6 @@ enum option_code {
 	OPTION_BPL,
 	OPTION_MODEL,
 	OPTION_LIST,
-	OPTION_HELP,
 };
 
 static const struct option long_options[] = {
@@ -41,14 +40,12 @@ static const struct option long_options[] = {
 	{"bpl", required_argument, NULL, OPTION_BPL},
 	{"model", required_argument, NULL, OPTION_MODEL},
 	{"list", no_argument, NULL, OPTION_LIST},
-	{"help", no_argument, NULL, OPTION_HELP},
 	{NULL, 0, NULL, 0},
 };
 
 struct emodel_arguments {
 	bool json;
 	bool list;
-	bool help;
 	bool single; /* an option that describes a single score was given */
 	const char *codec;
 	double loss;
@@ -60,30 +57,6 @@ struct emodel_arguments {
 	double bpl;
 	const char *model; /* NULL: the codec's */
 };
-
-static void usage(FILE *out)
-{
-	fputs("Usage: offhook emodel --codec NAME [--loss PERCENT] [--burst-ratio R]\n"
-	      "                      [--delay MS] [--ie X] [--bpl X] [--json]\n"
-	      "       offhook emodel --ie X [--bpl X] [--model M] [OPTION]...\n"
-	      "       offhook emodel --json < CASES\n"
-	      "       offhook emodel --list\n"
-	      "\n"
-	      "  --codec NAME       a name of --list (G.711-PLC) or of RTP (PCMU)\n"
-	      "  --loss PERCENT     packets lost, buffer discards included (default: 0)\n"
-	      "  --burst-ratio R    1 for random loss, more for bursts (default: 1)\n"
-	      "  --delay MS         one way, mouth to ear; with an echo path of the same\n"
-	      "                     length (default: 0)\n"
-	      "  --ie X, --bpl X    declare Ie and Bpl, of a codec without or instead of its own\n"
-	      "  --model M          their scale: NB (G.107, default), WB (G.107.1), FB\n"
-	      "  --json             print all terms; without --codec answer\n"
-	      "                     {\"cases\": [...]} of standard input with\n"
-	      "                     {\"results\": [...]} in the same order\n"
-	      "  --list             the codecs with Ie, Bpl and their source\n"
-	      "\n"
-	      "Exit status: 0; 1 there is no score, or the input cannot be read; 2 usage.\n",
-	      out);
-}
 
 __attribute__((format(printf, 1, 2))) static int complain(const char *fmt, ...)
 {
@@ -125,9 +98,6 @@ static int option(struct emodel_arguments *a, int code)
 		return 0;
 	case OPTION_LIST:
 		a->list = true;
-		return 0;
-	case OPTION_HELP:
-		a->help = true;
 		return 0;
 	case OPTION_CODEC:
 		a->codec = optarg;
@@ -320,10 +290,6 @@ int emodel_main(int argc, char **argv)
 			complain("wrong usage");
 		if (code == '?' || option(&a, code))
 			return 2;
-	}
-	if (a.help) {
-		usage(stdout);
-		return 0;
 	}
 	if (optind != argc) {
 		complain("takes no argument");

@@ -1,11 +1,12 @@
 /* offhook: place and answer calls in the foreground; measure captures; start
  * offhook-records for the records of a controller. */
 #include "control/cli/analyze.h"
+#include "control/cli/commands.h"
 #include "control/cli/emodel.h"
+#include "control/cli/exit_code.h"
 #include "control/cli/options.h"
 #include "control/cli/plan.h"
 #include "control/cli/program.h"
-#include "control/cli/record_kinds.h"
 #include "control/cli/session.h"
 #include "control/cli/tap.h"
 
@@ -13,7 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-int main(int argc, char **argv)
+/* call, answer and register: their command may stand after options. */
+static int call_main(int argc, char **argv)
 {
 	char reason[CLI_REASON_BYTES];
 	struct cli_options options;
@@ -22,28 +24,11 @@ int main(int argc, char **argv)
 	int exit_code;
 	int err;
 
-	/* commands that place no call have options of their own */
-	if (argc > 1 && strcmp(argv[1], "analyze") == 0)
-		return analyze_main(argc - 1, argv + 1);
-	if (argc > 1 && strcmp(argv[1], "tap") == 0)
-		return tap_main(argc - 1, argv + 1);
-	if (argc > 1 && strcmp(argv[1], "emodel") == 0)
-		return emodel_main(argc - 1, argv + 1);
-	/* a program of its own: loading the HTTP client takes longer than
-	 * analyzing a small capture */
-	if (argc > 1 && record_kind_find(argv[1])) {
-		program_become("offhook-records", argv);
-		return 1;
-	}
 	if (cli_options_read(&options, argc, argv))
 		return CLI_EXIT_USAGE;
-	if (options.command == CLI_HELP) {
-		cli_usage();
-		return 0;
-	}
 	if (options.command == CLI_VERSION) {
 		puts("offhook " OFFHOOK_VERSION);
-		return 0;
+		return CLI_EXIT_OK;
 	}
 	err = plan_build(&job, &steps, &options, reason);
 	explicit_bzero(options.password, sizeof(options.password));
@@ -58,4 +43,60 @@ int main(int argc, char **argv)
 	exit_code = session_run(&options, job, steps);
 	json_decref(job);
 	return exit_code;
+}
+
+/* The commands of the table that this program does itself. */
+static const struct {
+	const char *name;
+	int (*main)(int argc, char **argv);
+} mains[] = {
+	{"analyze", analyze_main},
+	{"tap", tap_main},
+	{"emodel", emodel_main},
+	{"help", command_help_main},
+};
+
+/* @param at  index of the command in argv */
+static int dispatch(const struct command *command, int at, int argc,
+		    char **argv)
+{
+	if (command->program) {
+		program_become(command->program, argv);
+		return CLI_EXIT_ERRORED;
+	}
+	for (size_t i = 0; i < sizeof(mains) / sizeof(*mains); i++)
+		if (strcmp(mains[i].name, command->name) == 0)
+			return mains[i].main(argc - at, argv + at);
+	return call_main(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+	const char *const *words = (const char *const *)argv;
+	int at = command_index(argc, words);
+	const struct command *command = at ? command_find(argv[at]) : NULL;
+
+	if (argc < 2) {
+		command_overview(stderr);
+		return CLI_EXIT_USAGE;
+	}
+	if (command && command->group == COMMAND_TOPIC)
+		command = NULL;
+	if (command_help_asked(argc, words)) {
+		if (command)
+			command_help(stdout, command,
+				     at + 1 < argc
+					     ? command_verb_find(command,
+								 argv[at + 1])
+					     : NULL);
+		else
+			command_overview(stdout);
+		return CLI_EXIT_OK;
+	}
+	if (command)
+		return dispatch(command, at, argc, argv);
+	/* behind options of calls the command is found by getopt_long() */
+	if (at && argv[1][0] != '-')
+		return command_unknown(NULL, argv[at]);
+	return call_main(argc, argv);
 }

@@ -90,9 +90,6 @@ static int take(struct measure_options *o, int code)
 		return take_max_streams(o);
 	case MEASURE_OPTION_CODEC:
 		return take_codec(o);
-	case MEASURE_OPTION_HELP:
-		o->help = true;
-		return 0;
 	case '?':
 		return measure_options_complain(o, "wrong usage");
 	default:

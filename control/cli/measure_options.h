@@ -16,7 +16,6 @@ enum measure_option {
 	MEASURE_OPTION_SDP_ONLY,
 	MEASURE_OPTION_MAX_STREAMS,
 	MEASURE_OPTION_CODEC,
-	MEASURE_OPTION_HELP,
 	MEASURE_OPTION_OWN, /* codes of the command's own options begin here */
 };
 
@@ -26,15 +25,13 @@ enum measure_option {
 	{"interval", required_argument, NULL, MEASURE_OPTION_INTERVAL},        \
 	{"sdp-only", no_argument, NULL, MEASURE_OPTION_SDP_ONLY},              \
 	{"max-streams", required_argument, NULL, MEASURE_OPTION_MAX_STREAMS},  \
-	{"codec", required_argument, NULL, MEASURE_OPTION_CODEC},              \
-	{"help", no_argument, NULL, MEASURE_OPTION_HELP}
+	{"codec", required_argument, NULL, MEASURE_OPTION_CODEC}
 /* clang-format on */
 
 struct measure_options {
 	const char *program;   /* "analyze", "tap" */
 	double interval_min_s; /* least value of --interval */
 	bool json;
-	bool help;
 	bool has_interval; /* --interval was given */
 	struct emodel_declarations declarations;
 	struct capture_options capture; /* points to `declarations` */

@@ -67,7 +67,6 @@ enum option_code {
 	OPTION_JSON,
 	OPTION_VERBOSE,
 	OPTION_TRACE,
-	OPTION_HELP,
 	OPTION_VERSION,
 };
 
@@ -123,15 +122,14 @@ static const struct option long_options[] = {
 	{"json", no_argument, NULL, OPTION_JSON},
 	{"verbose", no_argument, NULL, OPTION_VERBOSE},
 	{"trace", no_argument, NULL, OPTION_TRACE},
-	{"help", no_argument, NULL, OPTION_HELP},
 	{"version", no_argument, NULL, OPTION_VERSION},
 	{NULL, 0, NULL, 0},
 };
 
 void cli_usage_hint(void)
 {
-	fputs("Usage: offhook --help lists commands and options, man offhook "
-	      "explains them\n",
+	fputs("       `offhook help` lists the commands, `offhook help call` "
+	      "options\n",
 	      stderr);
 }
 
@@ -418,8 +416,8 @@ static int option(struct cli_options *o, int code)
 			return 0;
 		}
 	}
-	if (code == OPTION_HELP || code == OPTION_VERSION) {
-		o->command = code == OPTION_HELP ? CLI_HELP : CLI_VERSION;
+	if (code == OPTION_VERSION) {
+		o->command = CLI_VERSION;
 		return 0;
 	}
 	return value_option(o, code);
@@ -429,7 +427,7 @@ static int command_read(struct cli_options *o, int argc, char **argv)
 {
 	const char *option, *needs;
 
-	if (o->command == CLI_HELP || o->command == CLI_VERSION)
+	if (o->command == CLI_VERSION)
 		return 0;
 	if (optind == argc)
 		return complain("a command is missing, as call, answer, tap");

@@ -12,14 +12,11 @@
 #define CLI_CODECS_MAX      8
 #define CLI_SRTP_SUITES_MAX 6
 #define CLI_ANSWER_USER     "offhook" /* user name without --user */
-#define CLI_EXIT_USAGE      2
-#define CLI_EXIT_ERRORED    3 /* our own failure: no verdict on the peer */
 
 enum cli_command {
 	CLI_CALL,
 	CLI_ANSWER,
 	CLI_REGISTER,
-	CLI_HELP,
 	CLI_VERSION,
 };
 
@@ -91,8 +88,6 @@ struct cli_options {
  */
 int cli_options_read(struct cli_options *ret, int argc, char **argv);
 
-/** Print the help. */
-void cli_usage(void);
 /** After a complaint, print where help is, on standard error. */
 void cli_usage_hint(void);
 

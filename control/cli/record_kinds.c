@@ -1,8 +1,8 @@
 #include "control/cli/record_kinds.h"
 
+#include "control/cli/terminal.h"
 #include "control/wire/json.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,13 +35,11 @@ static const struct record_kind kinds[] = {
 	 .path = "/scenarios",
 	 .plural = "scenarios",
 	 .singular = "scenario",
-	 .startable = true,
 	 .columns = {"name", "available", "roles", "title"}},
 	{.command = "schedule",
 	 .path = "/schedules",
 	 .plural = "schedules",
 	 .singular = "schedule",
-	 .writable = true,
 	 .columns = {"id", "name", "enabled", "cron", "run_at", "timezone",
 		     "next_at"},
 	 .fields = schedule_fields},
@@ -55,15 +53,12 @@ static const struct record_kind kinds[] = {
 	 .path = "/users",
 	 .plural = "users",
 	 .singular = "user",
-	 .writable = true,
 	 .columns = {"id", "name", "rights", "created_at", "updated_at"},
 	 .fields = user_fields},
 	{.command = "agent",
 	 .path = "/agents",
 	 .plural = "agents",
 	 .singular = "agent",
-	 .writable = true,
-	 .made_elsewhere = true,
 	 .columns = {"id", "name", "pool_name", "state", "capacity", "in_use",
 		     "version", "last_seen"},
 	 .fields = agent_fields},
@@ -77,7 +72,6 @@ static const struct record_kind kinds[] = {
 	 .path = "/callback-templates",
 	 .plural = "callback_templates",
 	 .singular = "callback_template",
-	 .writable = true,
 	 .columns = {"id", "name", "method", "content_type"},
 	 .fields = template_fields},
 };
@@ -99,30 +93,6 @@ char *record_text(const json_t *value)
 	return json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_DECIMAL);
 }
 
-/* Text from the controller may hold escape sequences: they must not reach the
- * terminal. */
-static size_t print_plain(FILE *out, const char *text)
-{
-	size_t width = 0;
-
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		fputc(c < ' ' || c == 0x7f ? '?' : c, out);
-		width += (c & 0xc0) != 0x80; /* characters, not bytes */
-	}
-	return width;
-}
-
-static size_t width_of(const char *text)
-{
-	size_t width = 0;
-
-	for (; *text; text++)
-		width += ((unsigned char)*text & 0xc0) != 0x80;
-	return width;
-}
-
 static char *cell(const json_t *row, const char *column)
 {
 	char *text = record_text(json_object_get(row, column));
@@ -137,7 +107,7 @@ static void print_row(FILE *out, const struct record_kind *kind,
 		bool last = c + 1 == KIND_COLUMNS_MAX || !kind->columns[c + 1];
 		char *text = row ? cell(row, kind->columns[c])
 				 : strdup(kind->columns[c]);
-		size_t width = print_plain(out, text ? text : "");
+		size_t width = terminal_print(out, text ? text : "", 0);
 
 		for (; !last && width < widths[c] + 2; width++)
 			fputc(' ', out);
@@ -157,7 +127,7 @@ void record_print_list(FILE *out, const struct record_kind *kind,
 		json_array_foreach(rows, i, row)
 		{
 			char *text = cell(row, kind->columns[c]);
-			size_t width = text ? width_of(text) : 0;
+			size_t width = text ? terminal_columns(text) : 0;
 
 			if (width > widths[c])
 				widths[c] = width;
@@ -176,7 +146,7 @@ static void print_member(FILE *out, const char *name, const json_t *value)
 	char *text = record_text(value);
 
 	fprintf(out, "%s: ", name);
-	print_plain(out, text ? text : "-");
+	terminal_print(out, text ? text : "-", 0);
 	fputc('\n', out);
 	free(text);
 }
@@ -199,7 +169,7 @@ void record_print(FILE *out, json_t *record)
 			char *text = record_text(entry);
 
 			fputs("  ", out);
-			print_plain(out, text ? text : "");
+			terminal_print(out, text ? text : "", 0);
 			fputc('\n', out);
 			free(text);
 		}

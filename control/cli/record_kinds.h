@@ -15,10 +15,7 @@ struct record_kind {
 	const char *path;     /* "/schedules" */
 	const char *plural;   /* member of listings */
 	const char *singular; /* member of a single one */
-	bool writable;
-	bool made_elsewhere; /* writable, but not created here */
-	bool startable;
-	bool of_run; /* listed for a run: path below /runs/ID */
+	bool of_run;          /* listed for a run: path below /runs/ID */
 	const char *columns[KIND_COLUMNS_MAX]; /* of the table */
 	const char *const *fields; /* what PUT takes, NULL-terminated */
 };

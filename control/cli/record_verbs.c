@@ -1,12 +1,15 @@
-#include "control/cli/record_command.h"
+#include "control/cli/record_verbs.h"
 
 #include "base/str.h"
-#include "control/cli/remote.h"
+#include "control/cli/client.h"
+#include "control/cli/exit_code.h"
+#include "control/cli/record_kinds.h"
 #include "control/wire/artifact.h"
 #include "control/wire/json.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +17,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PATH_BYTES  300
-#define FILE_MAX    (1u << 20)
-#define POLL_S      1
-#define EXIT_FAILED 1
+#define PATH_BYTES      300
+#define RECORD_ID_BYTES 100
+#define FILE_MAX        (1u << 20)
+#define POLL_S          1
+
+/* A verb with its arguments. */
+struct record_command {
+	struct client *client;
+	const struct record_kind *kind;
+	const char *verb;
+	char id[RECORD_ID_BYTES]; /* numeric id or name; "": none */
+	char **fields;            /* NAME=VALUE */
+	int field_count;
+	bool wait;
+};
 
 /* ---- fields ---- */
 
@@ -63,7 +77,7 @@ static int add_fields(const struct record_command *c, json_t *fields)
 
 		if (!equals || equals == c->fields[i] ||
 		    equals - c->fields[i] >= (int)sizeof(name))
-			return record_usage("%s is not NAME=VALUE",
+			return client_usage("%s is not NAME=VALUE",
 					    c->fields[i]);
 		str_print(name, sizeof(name), "%.*s",
 			  (int)(equals - c->fields[i]), c->fields[i]);
@@ -71,7 +85,7 @@ static int add_fields(const struct record_command *c, json_t *fields)
 				? read_file(equals + 2, of_password(name))
 				: json_string(equals + 1);
 		if (!value || json_object_set_new(fields, name, value))
-			return record_usage("%s: it cannot be read, is larger "
+			return client_usage("%s: it cannot be read, is larger "
 					    "than 1 MiB, or is not UTF-8 text",
 					    name);
 	}
@@ -80,71 +94,27 @@ static int add_fields(const struct record_command *c, json_t *fields)
 
 /* ---- verbs ---- */
 
-static int call(struct record_command *c, const char *method, const char *path,
-		json_t *fields, const char *if_match, struct remote_answer *ret)
-{
-	char reason[REMOTE_REASON_BYTES];
-	if (remote_call(c->remote, method, path, fields, if_match, ret,
-			reason)) {
-		fprintf(stderr, "offhook: %s\n", reason);
-		return EXIT_FAILED;
-	}
-	return 0;
-}
-
-static void print_json(const json_t *value)
-{
-	json_dumpf(value, stdout,
-		   JSON_INDENT(2) | JSON_ENCODE_ANY | JSON_DECIMAL);
-	putchar('\n');
-}
-
 static void print_one(const struct record_command *c,
 		      const struct remote_answer *a)
 {
-	if (c->json)
-		print_json(a->body);
+	if (client_json(c->client))
+		client_print_json(stdout, a->body);
 	else
 		record_print(stdout,
 			     json_object_get(a->body, c->kind->singular));
 }
 
-/* @param rows  receives all rows, over all pages */
-static int read_list(struct record_command *c, json_t *rows)
-{
-	char path[PATH_BYTES];
-	json_int_t total = 1;
-	int status = 0;
-
-	while (!status && (json_int_t)json_array_size(rows) < total) {
-		struct remote_answer a;
-		json_t *page;
-
-		str_print(path, sizeof(path), "%s%s%s?start=%zu&count=1000",
-			  c->kind->of_run ? "/runs/" : "",
-			  c->kind->of_run ? c->id : "", c->kind->path,
-			  json_array_size(rows));
-		status = call(c, "GET", path, NULL, NULL, &a);
-		if (status)
-			break;
-		page = json_object_get(a.body, c->kind->plural);
-		total = json_array_size(page)
-				? json_integer_value(
-					  json_object_get(a.body, "total"))
-				: 0;
-		json_array_extend(rows, page);
-		remote_answer_release(&a);
-	}
-	return status;
-}
-
 static int list(struct record_command *c)
 {
+	char path[PATH_BYTES];
 	json_t *rows = json_array();
-	int status = read_list(c, rows);
+	int status;
 
-	if (!status && c->json)
-		print_json(rows);
+	str_print(path, sizeof(path), "%s%s%s", c->kind->of_run ? "/runs/" : "",
+		  c->kind->of_run ? c->id : "", c->kind->path);
+	status = client_list(c->client, path, c->kind->plural, rows);
+	if (!status && client_json(c->client))
+		client_print_json(stdout, rows);
 	else if (!status)
 		record_print_list(stdout, c->kind, rows);
 	json_decref(rows);
@@ -158,7 +128,7 @@ static int show(struct record_command *c)
 	int status;
 
 	str_print(path, sizeof(path), "%s/%s", c->kind->path, c->id);
-	status = call(c, "GET", path, NULL, NULL, &a);
+	status = client_call(c->client, "GET", path, NULL, NULL, &a);
 	if (status)
 		return status;
 	print_one(c, &a);
@@ -173,7 +143,8 @@ static int create(struct record_command *c)
 	struct remote_answer a;
 
 	if (!status)
-		status = call(c, "POST", c->kind->path, fields, NULL, &a);
+		status = client_call_form(c->client, "POST", c->kind->path,
+					  fields, NULL, &a);
 	if (!status) {
 		print_one(c, &a);
 		remote_answer_release(&a);
@@ -221,13 +192,14 @@ static int update(struct record_command *c)
 	int status;
 
 	str_print(path, sizeof(path), "%s/%s", c->kind->path, c->id);
-	status = call(c, "GET", path, NULL, NULL, &old);
+	status = client_call(c->client, "GET", path, NULL, NULL, &old);
 	if (!status) {
 		status = merge(c, json_object_get(old.body, c->kind->singular),
 			       fields);
 		drop_empty(fields);
 		if (!status)
-			status = call(c, "PUT", path, fields, old.etag, &new);
+			status = client_call_form(c->client, "PUT", path,
+						  fields, old.etag, &new);
 		if (!status)
 			print_one(c, &new);
 		remote_answer_release(&new);
@@ -244,7 +216,7 @@ static int delete (struct record_command *c)
 	int status;
 
 	str_print(path, sizeof(path), "%s/%s", c->kind->path, c->id);
-	status = call(c, "DELETE", path, NULL, NULL, &a);
+	status = client_call(c->client, "DELETE", path, NULL, NULL, &a);
 	if (!status)
 		remote_answer_release(&a);
 	return status;
@@ -267,47 +239,35 @@ static int save_one(struct record_command *c, const char *folder,
 {
 	const char *role = json_string_value(json_object_get(row, "role"));
 	const char *name = json_string_value(json_object_get(row, "name"));
-	char path[PATH_BYTES], file[PATH_MAX], reason[REMOTE_REASON_BYTES];
-	FILE *out;
-	int err;
+	char path[PATH_BYTES], file[PATH_MAX];
+	int status;
 
 	if (!names_valid(role, name) ||
 	    str_print(file, sizeof(file), "%s/%s-%s", folder, role, name) < 0 ||
 	    str_print(path, sizeof(path), "/runs/%s/artifacts/%s/%s", c->id,
 		      role, name) < 0) {
 		fprintf(stderr, "offhook: a name that is no file's\n");
-		return EXIT_FAILED;
+		return CLI_EXIT_ERRORED;
 	}
-	out = fopen(file, "wxe");
-	if (!out) {
-		fprintf(stderr, "offhook: %s: %s\n", file, strerror(errno));
-		return EXIT_FAILED;
-	}
-	err = remote_save(c->remote, path, out, reason);
-	if (fclose(out) && !err) {
-		str_print(reason, sizeof(reason), "%s: %s", file,
-			  strerror(errno));
-		err = -EIO;
-	}
-	if (err) {
-		fprintf(stderr, "offhook: %s\n", reason);
-		unlink(file);
-		return EXIT_FAILED;
-	}
-	puts(file);
-	return 0;
+	status = client_save(c->client, path, file);
+	if (!status)
+		puts(file);
+	return status;
 }
 
 static int save(struct record_command *c)
 {
 	const char *folder = c->field_count ? c->fields[0] : ".";
 	json_t *rows = json_array(), *row;
-	int status = read_list(c, rows);
+	char path[PATH_BYTES];
 	size_t i;
+	int status;
 
+	str_print(path, sizeof(path), "/runs/%s/artifacts", c->id);
+	status = client_list(c->client, path, "artifacts", rows);
 	if (!status && mkdir(folder, 0777) && errno != EEXIST) {
 		fprintf(stderr, "offhook: %s: %s\n", folder, strerror(errno));
-		status = EXIT_FAILED;
+		status = CLI_EXIT_ERRORED;
 	}
 	json_array_foreach(rows, i, row)
 	{
@@ -339,7 +299,7 @@ static bool tell_progress(struct record_command *c, struct told *told)
 	bool goes_on;
 
 	str_print(path, sizeof(path), "/runs/%s", told->attempt);
-	if (call(c, "GET", path, NULL, NULL, &a))
+	if (client_call(c->client, "GET", path, NULL, NULL, &a))
 		return false; /* the next status poll reports a lasting error */
 	run = json_object_get(a.body, "run");
 	waiting = json_string_value(json_object_get(run, "waiting_for"));
@@ -369,21 +329,25 @@ static int poll_end(struct record_command *c, const char *session_id,
 	int status;
 
 	str_print(path, sizeof(path), "/runs/%s/status", session_id);
-	while ((status = call(c, "GET", path, NULL, NULL, &a)) == 0) {
+	while ((status = client_call(c->client, "GET", path, NULL, NULL, &a)) ==
+	       0) {
 		json_t *run = json_object_get(a.body, "run");
 		const char *state =
 			json_string_value(json_object_get(run, "status"));
 		bool passed = state && strcmp(state, "passed") == 0;
+		bool failed = state && strcmp(state, "failed") == 0;
 
 		while (tell_progress(c, told))
 			;
 		if (state && strcmp(state, "running") != 0) {
-			if (c->json)
-				print_json(a.body);
+			if (client_json(c->client))
+				client_print_json(stdout, a.body);
 			else
 				record_print(stdout, run);
 			remote_answer_release(&a);
-			return passed ? 0 : EXIT_FAILED;
+			return passed   ? CLI_EXIT_OK
+			       : failed ? CLI_EXIT_FAILED
+					: CLI_EXIT_ERRORED;
 		}
 		remote_answer_release(&a);
 		sleep(POLL_S);
@@ -402,7 +366,7 @@ static int wait_for(struct record_command *c, const json_t *data)
 	int status;
 
 	/* without --json the record just printed includes it */
-	if (waiting && !c->json)
+	if (waiting && !client_json(c->client))
 		told.waiting = strdup(waiting);
 	(void)str_copy(told.attempt, sizeof(told.attempt), session_id);
 	status = poll_end(c, session_id, &told);
@@ -419,16 +383,18 @@ static int run(struct record_command *c)
 
 	str_print(path, sizeof(path), "/tests/scenarios/%s", c->id);
 	if (!status)
-		status = call(c, "POST", path, fields, NULL, &a);
+		status = client_call_form(c->client, "POST", path, fields, NULL,
+					  &a);
 	json_decref(fields);
 	if (status)
 		return status;
 	data = json_object_get(a.body, "data");
-	if (!c->json) { /* its report can be looked at while it runs */
+	if (!client_json(
+		    c->client)) { /* its report can be looked at while it runs */
 		record_print(stdout, data);
 		fflush(stdout);
 	} else if (!c->wait) {
-		print_json(a.body);
+		client_print_json(stdout, a.body);
 	}
 	if (c->wait)
 		status = wait_for(c, data);
@@ -436,19 +402,103 @@ static int run(struct record_command *c)
 	return status;
 }
 
-int record_carry_out(struct record_command *c)
+/* ---- command lines ---- */
+
+/* Verbs, and whether they take an id and fields. */
+static const struct {
+	const char *name;
+	bool id, fields;
+	int (*run)(struct record_command *c);
+} verbs[] = {
+	{"list", false, false, list},     {"show", true, false, show},
+	{"create", false, true, create},  {"update", true, true, update},
+	{"delete", true, false, delete},  {"enable", true, false, update},
+	{"disable", true, false, update},
+};
+
+/* True if the text is safe as one path element of a URL. */
+static bool is_id(const char *text)
 {
-	if (strcmp(c->verb, "list") == 0)
-		return list(c);
-	if (strcmp(c->verb, "save") == 0)
-		return save(c);
-	if (strcmp(c->verb, "show") == 0)
-		return show(c);
-	if (strcmp(c->verb, "create") == 0)
-		return create(c);
-	if (strcmp(c->verb, "delete") == 0)
-		return delete (c);
-	if (strcmp(c->verb, "run") == 0)
-		return run(c);
-	return update(c);
+	size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
+
+	return len > 0 && len < RECORD_ID_BYTES && !text[len];
+}
+
+/* Read options, id and fields. @return 0; exit status */
+static int read_arguments(struct record_command *c, bool id, bool fields,
+			  int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"wait", no_argument, NULL, 'w'},
+		{NULL, 0, NULL, 0},
+	};
+	static const struct option none[] = {{NULL, 0, NULL, 0}};
+	bool runs = strcmp(argv[0], "run") == 0;
+
+	while (getopt_long(argc, argv, "", runs ? options : none, NULL) != -1) {
+		if (optopt || !runs)
+			return client_usage("wrong option of `%s %s`",
+					    c->kind->command, c->verb);
+		c->wait = true;
+	}
+	if (id) {
+		if (optind >= argc || !is_id(argv[optind]))
+			return client_usage("%s %s of which one?",
+					    c->kind->command, c->verb);
+		(void)str_copy(c->id, sizeof(c->id), argv[optind++]);
+	}
+	c->fields = argv + optind;
+	c->field_count = argc - optind;
+	if (c->field_count && !fields)
+		return client_usage("%s is too much", argv[optind]);
+	return 0;
+}
+
+int record_verb_main(struct client *client, const char *kind, int argc,
+		     char **argv)
+{
+	struct record_command c = {.client = client,
+				   .kind = record_kind_find(kind),
+				   .verb = argv[0]};
+
+	for (size_t v = 0; v < sizeof(verbs) / sizeof(*verbs); v++)
+		if (strcmp(verbs[v].name, argv[0]) == 0) {
+			int status = read_arguments(
+				&c, verbs[v].id, verbs[v].fields, argc, argv);
+
+			return status ? status : verbs[v].run(&c);
+		}
+	return client_usage("there is no %s %s", kind, argv[0]);
+}
+
+int record_artifact_list(struct client *client, int argc, char **argv)
+{
+	struct record_command c = {.client = client,
+				   .kind = record_kind_find("artifact"),
+				   .verb = argv[0]};
+	int status = read_arguments(&c, true, false, argc, argv);
+
+	return status ? status : list(&c);
+}
+
+int record_artifact_save(struct client *client, int argc, char **argv)
+{
+	struct record_command c = {.client = client,
+				   .kind = record_kind_find("artifact"),
+				   .verb = argv[0]};
+	int status = read_arguments(&c, true, true, argc, argv);
+
+	if (!status && c.field_count > 1)
+		status = client_usage("%s is too much", c.fields[1]);
+	return status ? status : save(&c);
+}
+
+int record_scenario_run(struct client *client, int argc, char **argv)
+{
+	struct record_command c = {.client = client,
+				   .kind = record_kind_find("scenario"),
+				   .verb = argv[0]};
+	int status = read_arguments(&c, true, true, argc, argv);
+
+	return status ? status : run(&c);
 }

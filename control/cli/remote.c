@@ -2,17 +2,20 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "control/wire/json.h"
 
 #include <ctype.h>
 #include <curl/curl.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #define ANSWER_BYTES_MAX (64u << 20)
 #define BODY_BYTES_MAX   (1u << 20)
-#define HEADER_BYTES     100
+#define HEADER_BYTES     200
+#define PATH_BYTES       1024
 #define URL_BYTES        2048
 #define TIMEOUT_S        30L
 #define FILE_TIMEOUT_S   600L
@@ -21,6 +24,17 @@ struct remote {
 	CURL *easy;
 	char *key;
 	char url[URL_BYTES]; /* with /api/v2 */
+	long status;         /* of the last response; 0: none */
+};
+
+/* What is sent. */
+struct request {
+	const char *method;
+	const char *path;
+	const char *if_match;   /* NULL: none */
+	const char *media_type; /* NULL: a form */
+	const void *data;       /* NULL: no body */
+	size_t len;
 };
 
 int remote_new(struct remote **ret, const char *url, const char *key,
@@ -169,7 +183,7 @@ static int read_answer(struct remote *r, const struct buf *text,
 		       struct remote_answer *a,
 		       char reason[static REMOTE_REASON_BYTES])
 {
-	curl_easy_getinfo(r->easy, CURLINFO_RESPONSE_CODE, &a->status);
+	a->status = r->status;
 	if (text->used)
 		a->body = json_loadb(text->data, text->used, 0, NULL);
 	if (a->status >= 200 && a->status < 300 && (a->body || !text->used))
@@ -188,8 +202,11 @@ static int perform(struct remote *r, struct remote_answer *a,
 	curl_easy_setopt(r->easy, CURLOPT_HEADERFUNCTION, take_header);
 	curl_easy_setopt(r->easy, CURLOPT_HEADERDATA, a);
 	curl_easy_setopt(r->easy, CURLOPT_ERRORBUFFER, error);
+	r->status = 0;
 	code = curl_easy_perform(r->easy);
 	curl_easy_setopt(r->easy, CURLOPT_ERRORBUFFER, NULL);
+	if (!code)
+		curl_easy_getinfo(r->easy, CURLINFO_RESPONSE_CODE, &r->status);
 	if (!code)
 		return 0;
 	str_print(reason, REMOTE_REASON_BYTES, "%s: %s", r->url,
@@ -197,25 +214,43 @@ static int perform(struct remote *r, struct remote_answer *a,
 	return -EIO;
 }
 
-static int transfer(struct remote *r, struct remote_answer *a,
-		    const struct buf *body, const char *if_match,
+/* @return headers of the request; NULL: none, or out of memory */
+static struct curl_slist *headers_of(const struct request *q)
+{
+	struct curl_slist *headers = NULL, *longer;
+	char header[HEADER_BYTES];
+
+	if (q->if_match) {
+		str_print(header, sizeof(header), "If-Match: %s", q->if_match);
+		headers = curl_slist_append(NULL, header);
+	}
+	if (q->media_type) {
+		str_print(header, sizeof(header), "Content-Type: %s",
+			  q->media_type);
+		longer = curl_slist_append(headers, header);
+		if (!longer)
+			curl_slist_free_all(headers);
+		headers = longer;
+	}
+	return headers;
+}
+
+static int transfer(struct remote *r, const struct request *q,
+		    struct remote_answer *a,
 		    char reason[static REMOTE_REASON_BYTES])
 {
-	struct curl_slist *headers = NULL;
-	char header[HEADER_BYTES];
+	struct curl_slist *headers = headers_of(q);
 	struct buf text;
 	int err;
 
-	if (if_match) {
-		str_print(header, sizeof(header), "If-Match: %s", if_match);
-		headers = curl_slist_append(NULL, header);
-		if (!headers)
-			return -ENOMEM;
-	}
+	if (!headers && (q->if_match || q->media_type))
+		return -ENOMEM;
 	buf_init(&text, ANSWER_BYTES_MAX);
 	curl_easy_setopt(r->easy, CURLOPT_HTTPHEADER, headers);
-	curl_easy_setopt(r->easy, CURLOPT_POSTFIELDS, body->data);
-	if (!body->data)
+	curl_easy_setopt(r->easy, CURLOPT_POSTFIELDS, q->data);
+	curl_easy_setopt(r->easy, CURLOPT_POSTFIELDSIZE_LARGE,
+			 (curl_off_t)q->len);
+	if (!q->data)
 		curl_easy_setopt(r->easy, CURLOPT_HTTPGET, 1L);
 	curl_easy_setopt(r->easy, CURLOPT_WRITEFUNCTION, take_body);
 	curl_easy_setopt(r->easy, CURLOPT_WRITEDATA, &text);
@@ -227,28 +262,22 @@ static int transfer(struct remote *r, struct remote_answer *a,
 	return err;
 }
 
-int remote_call(struct remote *r, const char *method, const char *path,
-		json_t *fields, const char *if_match, struct remote_answer *ret,
-		char reason[static REMOTE_REASON_BYTES])
+static int request(struct remote *r, const struct request *q,
+		   struct remote_answer *ret,
+		   char reason[static REMOTE_REASON_BYTES])
 {
 	struct remote_answer answer = {.status = 0};
-	char url[URL_BYTES + 512];
-	struct buf body;
-	int err = 0;
+	char url[URL_BYTES + PATH_BYTES];
+	int err;
 
 	reason[0] = '\0';
-	str_print(url, sizeof(url), "%s%s", r->url, path);
-	buf_init(&body, BODY_BYTES_MAX);
-	if (fields)
-		err = encode(r->easy, fields, &body);
-	if (err == -EMSGSIZE)
-		str_print(reason, REMOTE_REASON_BYTES,
-			  "the request is larger than 1 MiB");
+	if (str_print(url, sizeof(url), "%s%s", r->url, q->path) < 0) {
+		str_print(reason, REMOTE_REASON_BYTES, "the path is too long");
+		return -EINVAL;
+	}
 	curl_easy_setopt(r->easy, CURLOPT_URL, url);
-	curl_easy_setopt(r->easy, CURLOPT_CUSTOMREQUEST, method);
-	if (!err)
-		err = transfer(r, &answer, &body, if_match, reason);
-	buf_release(&body);
+	curl_easy_setopt(r->easy, CURLOPT_CUSTOMREQUEST, q->method);
+	err = transfer(r, q, &answer, reason);
 	if (err) {
 		if (!reason[0])
 			str_print(reason, REMOTE_REASON_BYTES, "%s",
@@ -258,6 +287,98 @@ int remote_call(struct remote *r, const char *method, const char *path,
 	}
 	*ret = answer;
 	return 0;
+}
+
+int remote_call(struct remote *r, const char *method, const char *path,
+		json_t *fields, const char *if_match, struct remote_answer *ret,
+		char reason[static REMOTE_REASON_BYTES])
+{
+	struct request q = {
+		.method = method, .path = path, .if_match = if_match};
+	struct buf body;
+	int err = 0;
+
+	buf_init(&body, BODY_BYTES_MAX);
+	if (fields)
+		err = encode(r->easy, fields, &body);
+	q.data = body.data;
+	q.len = body.used;
+	if (!err)
+		err = request(r, &q, ret, reason);
+	else
+		str_print(reason, REMOTE_REASON_BYTES, "%s",
+			  err == -EMSGSIZE ? "the request is larger than 1 MiB"
+					   : strerror(-err));
+	buf_release(&body);
+	return err;
+}
+
+int remote_call_json(struct remote *r, const char *method, const char *path,
+		     const json_t *body, const char *if_match,
+		     struct remote_answer *ret,
+		     char reason[static REMOTE_REASON_BYTES])
+{
+	struct request q = {
+		.method = method, .path = path, .if_match = if_match};
+	char *text = NULL;
+	int err;
+
+	if (body) {
+		text = json_dumps(body, JSON_COMPACT | JSON_DECIMAL);
+		if (!text) {
+			str_print(reason, REMOTE_REASON_BYTES, "%s",
+				  strerror(ENOMEM));
+			return -ENOMEM;
+		}
+		q.media_type = "application/json";
+		q.data = text;
+		q.len = strlen(text);
+	}
+	err = request(r, &q, ret, reason);
+	if (text)
+		explicit_bzero(text, q.len); /* it may hold a password */
+	free(text);
+	return err;
+}
+
+int remote_send(struct remote *r, const char *method, const char *path,
+		const char *media_type, const void *data, size_t len,
+		struct remote_answer *ret,
+		char reason[static REMOTE_REASON_BYTES])
+{
+	struct request q = {.method = method,
+			    .path = path,
+			    .media_type = media_type,
+			    .data = data,
+			    .len = len};
+	int err;
+
+	curl_easy_setopt(r->easy, CURLOPT_TIMEOUT, FILE_TIMEOUT_S);
+	err = request(r, &q, ret, reason);
+	curl_easy_setopt(r->easy, CURLOPT_TIMEOUT, TIMEOUT_S);
+	return err;
+}
+
+void remote_time_limit(struct remote *r, long ms)
+{
+	curl_easy_setopt(r->easy, CURLOPT_TIMEOUT_MS,
+			 ms ? ms : TIMEOUT_S * 1000);
+}
+
+long remote_status(const struct remote *r)
+{
+	return r->status;
+}
+
+int remote_escape(struct remote *r, const char *text, char *dst, size_t size)
+{
+	char *escaped = curl_easy_escape(r->easy, text, 0);
+	int err = -ENOMEM;
+
+	if (escaped)
+		err = str_copy(dst, size, escaped);
+	curl_free(escaped);
+	return err;
 }
 
 /* Receives a body: the file, or the text of an error response. */
@@ -289,7 +410,7 @@ int remote_save(struct remote *r, const char *path, FILE *file,
 {
 	struct saving saving = {.easy = r->easy, .file = file};
 	struct remote_answer answer = {.status = 0};
-	char url[URL_BYTES + 512];
+	char url[URL_BYTES + PATH_BYTES];
 	int err;
 
 	str_print(url, sizeof(url), "%s%s", r->url, path);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "control/cli/child.h"
+#include "control/cli/exit_code.h"
 #include "control/cli/verdict.h"
 #include "control/cli/view.h"
 #include "control/wire/artifact.h"

@@ -58,28 +58,6 @@ struct tapping {
 	int print_error; /* 0; -errno: output failed, the loop ends */
 };
 
-static void usage(void)
-{
-	puts("Usage: offhook tap --interface IF [OPTION]...\n"
-	     "\n"
-	     "Measures the RTP that passes a network interface, live. Needs the\n"
-	     "capability CAP_NET_RAW.\n"
-	     "\n"
-	     "  --interface IF     the network interface\n"
-	     "  --filter F         what to look at, in tcpdump's syntax, addresses and ports as\n"
-	     "                     numbers: \"udp and host 192.0.2.1 and portrange 10000-20000\"\n"
-	     "  --interval S       seconds between figures (default: 1)\n"
-	     "  --duration S       end after so many seconds (default: when interrupted)\n"
-	     "  --json             a line of JSON for each stream and interval\n"
-	     "  --sdp-only         only media that an SDP seen here announced\n"
-	     "  --max-streams N    measure at most N streams at a time (default: 10000)\n"
-	     "  --codec NAME=V     as of \"offhook analyze\"\n"
-	     "  --promiscuous      frames for other hosts, too (a mirror port)\n"
-	     "\n"
-	     "Exit status: 0 streams were seen, 1 none, or it could not be tapped,\n"
-	     "2 wrong usage.");
-}
-
 static int read_filter(struct tapping *t)
 {
 	char reason[FILTER_REASON_BYTES];
@@ -123,8 +101,6 @@ static int read_arguments(struct tapping *t, int argc, char **argv)
 	}
 	if (code < 0)
 		return code;
-	if (o->help)
-		return 0;
 	if (optind != argc)
 		return measure_options_complain(o, "\"%s\" is not understood",
 						argv[optind]);
@@ -375,11 +351,6 @@ int tap_main(int argc, char **argv)
 		return EXIT_NOTHING;
 	if (read_arguments(t, argc, argv)) {
 		code = EXIT_USAGE;
-		goto out;
-	}
-	if (t->options.help) {
-		usage();
-		code = EXIT_FOUND;
 		goto out;
 	}
 	t->terminal = isatty(STDOUT_FILENO) == 1;

@@ -290,11 +290,17 @@ def test_options_are_in_help_and_manual(build, offhook):
     options = set(re.findall(r'^\t\{"([a-z0-9-]+)", ', code, re.M))
     assert len(options) > 40
     manual = (ROOT / "man/offhook.1").read_text().replace("\\", "")
-    assert options <= set(re.findall(r"--([a-z0-9-]+)", offhook("--help").stdout))
+    pages = "".join(offhook("help", page).stdout
+                    for page in ("account", "media", "nat", "audio"))
+    assert options <= set(re.findall(r"--([a-z0-9-]+)", pages))
     assert options - {"help", "version"} <= set(re.findall(r"--([a-z0-9-]+)", manual))
     # and every command
-    for command in re.findall(r"^\.B offhook ([a-z-]+)$", manual.split(".SH DESCRIPTION")[0], re.M):
-        assert command in offhook("--help").stdout
+    table = (ROOT / "control/cli/command_table.c").read_text()
+    commands = re.findall(r'^\t(?:HERE|REMOTE)\("([a-z-]+)", COMMAND_(?!TOPIC|HIDDEN)', table, re.M)
+    assert len(commands) > 12
+    for command in commands:
+        assert re.search(rf"\b{command}\b", offhook("--help").stdout)
+        assert re.search(rf"\b{command}\b", manual)
 
 
 @pytest.mark.parametrize("program", ["offhook", "offhook-agent", "offhook-controller"])

@@ -56,10 +56,10 @@ def test_schedules(offhook, lab):
     assert (now["name"], now["overlap"], now["tags"], now["cron"], now["timezone"], now["enabled"],
             now["next_at"]) == ("renamed", "wait", None, "30 2 * * mon-fri", "Europe/Berlin", 0, None)
     assert "enabled: 1\n" in offhook("schedule", "enable", number)
-    wrong = offhook("schedule", "update", number, "cron=61 * * * *", "timezone=Nowhere", status=1)
+    wrong = offhook("schedule", "update", number, "cron=61 * * * *", "timezone=Nowhere", status=3)
     assert wrong == "offhook: cron: minute: 61 is not from 0 to 59\n"
     assert offhook("schedule", "delete", number) == ""
-    assert "there is no such schedule" in offhook("schedule", "show", number, status=1)
+    assert "there is no such schedule" in offhook("schedule", "show", number, status=3)
     assert json.loads(offhook("schedule", "list", "--json")) == []
 
 
@@ -90,7 +90,7 @@ def test_scenarios_and_callbacks(offhook, lab, tmp_path):
              'conditions=[{"role": "caller", "condition_type": '
              '"caller-sipclient-state-conditions", "conditions": []}]']
     assert "username" in offhook("scenario", "run", "registration", f"agentpool_id={lab.pool}",
-                                 f"target_pool={lab.target}", status=1)
+                                 f"target_pool={lab.target}", status=3)
     (tmp_path / "secret").write_text("s3cret\n")
     with Receiver() as r, lab.worker() as worker:
         lab.waits_for(lambda: any(a["state"] == "online"
@@ -124,7 +124,7 @@ def test_what_a_run_waits_for_is_told(offhook, lab, options):
         running = others.submit(
             offhook, "scenario", "run", "registration", f"agentpool_id={pool}",
             f"target_pool={lab.target}", "username=x", "password=x", "--wait", *options,
-            status=1, both=True)
+            status=3, both=True)
         lab.waits_for(waiting)
         time.sleep(1.5)  # it has polled
         lab.c.api("POST", f"/runs/{waiting()[0]['id']}/stop")
@@ -139,7 +139,8 @@ def test_what_a_run_waits_for_is_told(offhook, lab, options):
     ["schedule"], ["schedule", "explode"], ["schedule", "show"], ["schedule", "show", "../tests"],
     ["callback", "delete", "1"], ["callback-template", "enable", "1"], ["scenario", "create"],
     ["schedule", "create", "name"], ["schedule", "create", "=x"], ["schedule", "list", "x"],
-    ["schedule", "list", "--wait"], ["schedule", "list", "--no-such-option"]])
+    ["schedule", "list", "--wait"], ["schedule", "list", "--no-such-option"],
+    ["schedule", "list", "--url"]])
 def test_wrong_usage(offhook, arguments):
     assert "offhook" in offhook(*arguments, status=2)
 
@@ -147,9 +148,9 @@ def test_wrong_usage(offhook, arguments):
 def test_who_asks(offhook, lab, tmp_path):
     assert "no API key" not in offhook("schedule", "list", "--help")
     assert "PUBLIC:SECRET" in offhook("schedule", "list", key="x", status=2)
-    assert "401" in offhook("schedule", "list", key="ok_no:body", status=1)
+    assert "401" in offhook("schedule", "list", key="ok_no:body", status=3)
     assert "no URL" in offhook("schedule", "list", url="offhook.example", status=2)
-    assert "127.0.0.1:1" in offhook("schedule", "list", url="http://127.0.0.1:1", status=1)
+    assert "127.0.0.1:1" in offhook("schedule", "list", url="http://127.0.0.1:1", status=3)
     (tmp_path / "key").write_text(":".join(lab.c.keys["admin"]) + "\n")
     assert "next_at" in offhook("schedule", "list", "--key-file", "key", key="x")
 
@@ -161,4 +162,4 @@ def test_over_tls(offhook, tmp_path):
         given = ":".join(c.keys["admin"])
         assert "next_at" in offhook("schedule", "list", "--ca-file", ca.file, url=c.url,
                                     key=given)
-        assert "certificate" in offhook("schedule", "list", url=c.url, key=given, status=1)
+        assert "certificate" in offhook("schedule", "list", url=c.url, key=given, status=3)

@@ -1,0 +1,352 @@
+#include "control/cli/commands.h"
+
+#include <stddef.h>
+
+/* ---- commands without verbs: their help, at most 24 lines of 80 columns ---- */
+
+static const char call_help[] =
+	"Usage: offhook call URI [OPTION]...\n"
+	"\n"
+	"Places one call, measures it and judges it. URI is sip:USER@HOST[:PORT], or a\n"
+	"user or number with --target.\n"
+	"\n"
+	"  --user NAME           our user name; the password: OFFHOOK_PASSWORD\n"
+	"  --target HOST[:PORT]  proxy or registrar (default: the host of URI)\n"
+	"  --transport udp|tcp|tls  (default: udp, or transport= of URI)\n"
+	"  --register            register first, unregister at the end\n"
+	"  --duration S          seconds (default: 10)\n"
+	"  --codec NAME          preferred first, may be repeated (default: PCMU, PCMA)\n"
+	"  --encryption MODE     none (default), sdes, sdes-mandatory, dtls\n"
+	"  --actions JSON        [[\"assert_established\",\"\"],[\"hold\",\"500\"],...]\n"
+	"  --record FOLDER       WAV files there, CALL-in.wav and CALL-out.wav\n"
+	"  --json                one JSON object at the end, nothing else\n"
+	"  --verbose, --trace    states of the call; SIP messages too\n"
+	"\n"
+	"All other options: offhook help account | media | nat | audio\n"
+	"\n"
+	"Exit status: 0 the call was established, ended as asked, and audio flowed both\n"
+	"ways; 1 it was not; 2 wrong usage; 3 the fault is on our side.\n";
+
+static const char answer_help[] =
+	"Usage: offhook answer [OPTION]...\n"
+	"\n"
+	"Takes calls and measures them.\n"
+	"\n"
+	"  --bind ADDRESS        local address, without a registrar\n"
+	"  --registrar HOST[:PORT]  register there, and take calls from it\n"
+	"  --user NAME           our user name; the password: OFFHOOK_PASSWORD\n"
+	"  --transport udp|tcp|tls  (default: udp)\n"
+	"  --sip-port PORT       local SIP port (default: 5060, with TLS 5061; any free\n"
+	"                        one with --registrar)\n"
+	"  --calls N             end after N calls (default: 1)\n"
+	"  --duration S          of a call (default: until the peer ends it)\n"
+	"  --codec NAME          preferred first, may be repeated (default: PCMU, PCMA)\n"
+	"  --actions JSON        [[\"assert_established\",\"\"],[\"hold\",\"500\"],...]\n"
+	"  --json                one JSON object at the end, nothing else\n"
+	"  --verbose, --trace    states of the calls; SIP messages too\n"
+	"\n"
+	"All other options: offhook help account | media | nat | audio\n"
+	"\n"
+	"Exit status: 0 calls were established, ended as asked, and audio flowed both\n"
+	"ways; 1 it was not so; 2 wrong usage; 3 the fault is on our side.\n";
+
+static const char register_help[] =
+	"Usage: offhook register --registrar HOST[:PORT] --user NAME [OPTION]...\n"
+	"\n"
+	"Registers an account, prints how long that took, and removes the binding.\n"
+	"\n"
+	"  --registrar HOST[:PORT]  also --target\n"
+	"  --user NAME           our user name; the password: OFFHOOK_PASSWORD\n"
+	"  --auth-user NAME      user name for authentication, if another\n"
+	"  --domain NAME         domain of our address (default: the registrar)\n"
+	"  --transport udp|tcp|tls  (default: udp)\n"
+	"  --expires S           of the registration (default: 3600)\n"
+	"  --json                one JSON object at the end, nothing else\n"
+	"  --verbose, --trace    states of the account; SIP messages too\n"
+	"\n"
+	"All other options: offhook help account\n"
+	"\n"
+	"Exit status: 0 the registrar took it, 1 it did not, 2 wrong usage, 3 the fault\n"
+	"is on our side.\n";
+
+static const char analyze_help[] =
+	"Usage: offhook analyze FILE [OPTION]...\n"
+	"\n"
+	"Measures every RTP stream of a pcap or pcapng file; FILE - is standard input.\n"
+	"\n"
+	"  --json               all figures of all streams as JSON\n"
+	"  --interval S         length of an interval in seconds (default: 1);\n"
+	"                       the table then shows the intervals, too\n"
+	"  --jitter-buffer M    buffer models: fixed:MS or adaptive, or both with\n"
+	"                       a comma (default: fixed:60,adaptive); the table\n"
+	"                       uses the first\n"
+	"  --codec NAME=V       score RTP encoding NAME with V: a codec of\n"
+	"                       \"offhook emodel --list\", or IE,BPL,SCALE (nb, wb, fb)\n"
+	"                       of your own, as opus=12,10,fb; may be repeated\n"
+	"  --sdp-only           only media that an SDP in the capture announced\n"
+	"  --max-streams N      measure at most N streams (default: 10000)\n"
+	"\n"
+	"Exit status: 0 streams were found, 1 none or the file is damaged (what\n"
+	"could be read is shown), 2 wrong usage.\n";
+
+static const char tap_help[] =
+	"Usage: offhook tap --interface IF [OPTION]...\n"
+	"\n"
+	"Measures the RTP that passes a network interface, live. Needs the\n"
+	"capability CAP_NET_RAW.\n"
+	"\n"
+	"  --interface IF     the network interface\n"
+	"  --filter F         what to look at, as of tcpdump, addresses and ports as\n"
+	"                     numbers: \"udp and host 192.0.2.1 and portrange 10000-20000\"\n"
+	"  --interval S       seconds between figures (default: 1)\n"
+	"  --duration S       end after so many seconds (default: when interrupted)\n"
+	"  --json             a line of JSON for each stream and interval\n"
+	"  --sdp-only         only media that an SDP seen here announced\n"
+	"  --max-streams N    measure at most N streams at a time (default: 10000)\n"
+	"  --codec NAME=V     as of \"offhook analyze\"\n"
+	"  --promiscuous      frames for other hosts, too (a mirror port)\n"
+	"\n"
+	"Exit status: 0 streams were seen, 1 none, or it could not be tapped,\n"
+	"2 wrong usage.\n";
+
+static const char emodel_help[] =
+	"Usage: offhook emodel --codec NAME [--loss PERCENT] [--burst-ratio R]\n"
+	"                      [--delay MS] [--ie X] [--bpl X] [--json]\n"
+	"       offhook emodel --ie X [--bpl X] [--model M] [OPTION]...\n"
+	"       offhook emodel --json < CASES\n"
+	"       offhook emodel --list\n"
+	"\n"
+	"  --codec NAME       a name of --list (G.711-PLC) or of RTP (PCMU)\n"
+	"  --loss PERCENT     packets lost, buffer discards included (default: 0)\n"
+	"  --burst-ratio R    1 for random loss, more for bursts (default: 1)\n"
+	"  --delay MS         one way, mouth to ear; with an echo path of the same\n"
+	"                     length (default: 0)\n"
+	"  --ie X, --bpl X    declare Ie and Bpl, of a codec without or for its own\n"
+	"  --model M          their scale: NB (G.107, default), WB (G.107.1), FB\n"
+	"  --json             print all terms; without --codec answer\n"
+	"                     {\"cases\": [...]} of standard input with\n"
+	"                     {\"results\": [...]} in the same order\n"
+	"  --list             the codecs with Ie, Bpl and their source\n"
+	"\n"
+	"Exit status: 0; 1 there is no score, or the input cannot be read; 2 usage.\n";
+
+static const char help_help[] =
+	"Usage: offhook help [COMMAND [VERB]]\n"
+	"\n"
+	"Prints the overview of all commands, or explains one. `offhook COMMAND --help`\n"
+	"and `offhook COMMAND -h` do the same. Further pages: account, media, nat, audio\n"
+	"(options of calls), controller (options of commands that use one), exit (the\n"
+	"exit status).\n";
+
+/* ---- further pages of help ---- */
+
+static const char account_help[] =
+	"Accounts and addresses of offhook call, answer and register\n"
+	"\n"
+	"  --user NAME           our user name\n"
+	"  --auth-user NAME      user name for authentication, if another\n"
+	"  --password TEXT       password (better: environment OFFHOOK_PASSWORD)\n"
+	"  --caller-id TEXT      display name in From\n"
+	"  --domain NAME         domain of our address (default: the target)\n"
+	"  --target HOST[:PORT]  proxy or registrar (also --registrar)\n"
+	"  --transport udp|tcp|tls  (default: udp, or transport= of URI)\n"
+	"  --tls-verify yes|no   the peer's certificate (default: yes)\n"
+	"  --tls-ca FILE         who must have signed it (default: the system's)\n"
+	"  --tls-name NAME       which it must be of (default: the host's)\n"
+	"  --tls-cert FILE       our own certificate, with its chain\n"
+	"  --tls-key FILE        its key (default: in the same file)\n"
+	"  --register            register first, unregister at the end\n"
+	"  --expires S           of the registration (default: 3600)\n"
+	"  --bind ADDRESS        local address (default: as the kernel routes)\n"
+	"  --sip-port PORT       local SIP port (default: any; answer without a target:\n"
+	"                        5060, with TLS 5061)\n"
+	"  --rtp-ports MIN-MAX   local RTP ports (default: 20000-29999)\n"
+	"  --version             of offhook, instead of a command\n";
+
+static const char media_help[] =
+	"Calls and media of offhook call and answer\n"
+	"\n"
+	"  --duration S          seconds (default: 10), or uniform:a,b\n"
+	"                        exponential:mean normal:mean,sd\n"
+	"  --calls N             answer: end after N calls (default: 1)\n"
+	"  --100rel none|supported|required  PRACK (RFC 3262; default: none)\n"
+	"  --session-timer S     Session-Expires, 2 to 86400 (RFC 4028; default: none)\n"
+	"  --session-refresher any|uac|uas  who refreshes the session (default: any)\n"
+	"  --codec NAME          PCMU, PCMA, G722, opus, GSM, L16/8000, L16/16000,\n"
+	"                        L16/44100; may be repeated\n"
+	"  --ptime MS            packet time, 10 to 120 (default: 20)\n"
+	"  --dtmf-mode MODE      rtpevent (default), info, info-dtmf, inband\n"
+	"  --actions JSON        [[\"assert_established\",\"\"],[\"hold\",\"\"],...]\n"
+	"  --encryption MODE     none (default), sdes, sdes-mandatory, dtls\n"
+	"  --srtp-suite NAME     as in a=crypto; may be repeated (default: all)\n"
+	"  --srtp-library builtin|libsrtp2  what encrypts RTP (default: builtin)\n"
+	"  --rtcp-mux            offer RTCP on the port of RTP (default: with dtls)\n"
+	"  --no-rtcp-mux         neither offer nor take it\n"
+	"  --json, --verbose, --trace\n";
+
+static const char nat_help[] =
+	"NATs: options of offhook call and answer\n"
+	"\n"
+	"  --nat none|stun|turn|ice\n"
+	"                        how media gets through NATs (default: none)\n"
+	"  --stun-server HOST[:PORT]\n"
+	"  --turn-server HOST[:PORT]\n"
+	"  --turn-transport udp|tcp|tls (default: udp)\n"
+	"  --turn-insecure       take any certificate of the TURN server\n"
+	"  --turn-user NAME\n"
+	"  --turn-password TEXT  better: environment OFFHOOK_TURN_PASSWORD\n"
+	"  --ice-lite            with --nat ice: as a lite agent\n";
+
+static const char audio_help[] =
+	"Audio of offhook call and answer\n"
+	"\n"
+	"  --prompt FILE         WAV, FLAC, Ogg to play (default: a tone sequence)\n"
+	"  --expect-prompt FILE  audio file that must be heard; as --audio-checks\n"
+	"  --audio-checks        decode what is heard and sent, measure it, and\n"
+	"                        fail if the peer is silent all along\n"
+	"  --audio-marker        play marker tones, measure how late those heard come\n"
+	"  --record FOLDER       WAV files there, CALL-in.wav and CALL-out.wav\n"
+	"  --opus-fmtp TEXT      what is announced of Opus, as in SDP (default:\n"
+	"                        useinbandfec=1)\n"
+	"  --silence-suppression send no silence to who takes that\n";
+
+static const char controller_help[] =
+	"Options of all commands that use a controller, anywhere in the line\n"
+	"\n"
+	"  --url URL        of the controller; else OFFHOOK_URL, else the profile's, else\n"
+	"                   http://127.0.0.1:8080\n"
+	"  --key-file FILE  with an API key as PUBLIC:SECRET; else OFFHOOK_KEY, else the\n"
+	"                   profile's\n"
+	"  --ca-file FILE   authorities in PEM; else OFFHOOK_CA, else the profile's, else\n"
+	"                   the system's\n"
+	"  --profile NAME   use this profile, whatever the environment says\n"
+	"  --json           print what the controller answers\n"
+	"\n"
+	"A profile's key is sent to the profile's own URL only.\n"
+	"VALUE of FIELD=VALUE is text; arrays and objects are JSON. @FILE is the content\n"
+	"of a file, of a password its first line. FIELD= empties the field.\n"
+	"Names are as good as ids.\n";
+
+static const char exit_help[] =
+	"Exit status\n"
+	"\n"
+	"  0  done; a run or a call: passed\n"
+	"  1  a verdict: the run or the call failed\n"
+	"  2  the command line is wrong\n"
+	"  3  no verdict: the controller refused or did not answer, the run errored or\n"
+	"     was stopped; call, answer, register: the fault is on our side\n"
+	"\n"
+	"analyze, tap, emodel: 1 if there was nothing to measure or score, or the input\n"
+	"is damaged.\n";
+
+/* ---- verbs ---- */
+
+static const char fields_help[] =
+	"VALUE is text, or @FILE: `offhook help controller`. Fields are those of the\n"
+	"record in docs/reference/openapi.yaml.\n";
+
+#define LIST                                                     \
+	{                                                        \
+		"list", "", "Print all of them as a table", NULL \
+	}
+#define SHOW                                    \
+	{                                       \
+		"show", "ID", "Print one", NULL \
+	}
+#define CREATE                                                        \
+	{                                                             \
+		"create", "FIELD=VALUE...", "Create one", fields_help \
+	}
+#define UPDATE                                                              \
+	{                                                                   \
+		"update", "ID FIELD=VALUE...", "Change fields", fields_help \
+	}
+#define DELETE                                     \
+	{                                          \
+		"delete", "ID", "Delete one", NULL \
+	}
+#define END                            \
+	{                              \
+		NULL, NULL, NULL, NULL \
+	}
+
+static const struct command_verb scenario_verbs[] = {
+	LIST,
+	{"show", "NAME", "Print its parameters", NULL},
+	{"run", "NAME [PARAMETER=VALUE]... [--wait]",
+	 "Run a scenario without saving a test",
+	 "  --wait  wait for the end of the run; 0 only if it passed\n"},
+	END,
+};
+
+static const struct command_verb schedule_verbs[] = {
+	LIST,
+	SHOW,
+	CREATE,
+	UPDATE,
+	{"enable", "ID", "Start runs again", NULL},
+	{"disable", "ID", "Start no further runs", NULL},
+	DELETE,
+	END,
+};
+
+static const struct command_verb callback_verbs[] = {LIST, SHOW, END};
+static const struct command_verb record_verbs[] = {LIST,   SHOW,   CREATE,
+						   UPDATE, DELETE, END};
+static const struct command_verb agent_verbs[] = {LIST, SHOW, UPDATE, DELETE,
+						  END};
+
+static const struct command_verb artifact_verbs[] = {
+	{"list", "RUN", "List recordings and captures of a run", NULL},
+	{"save", "RUN [FOLDER]", "Download them; no file is overwritten", NULL},
+	END,
+};
+
+/* ---- all commands ---- */
+
+#define HERE(name, group, summary, help)                      \
+	{                                                     \
+		name, group, NULL, summary, NULL, help, false \
+	}
+#define REMOTE(name, group, summary, verbs, names)                        \
+	{                                                                 \
+		name, group, COMMANDS_REMOTE, summary, verbs, NULL, names \
+	}
+
+const struct command command_table[] = {
+	HERE("call", COMMAND_CALLS, "Place one call, measure it, judge it",
+	     call_help),
+	HERE("answer", COMMAND_CALLS, "Take calls, measure them", answer_help),
+	HERE("register", COMMAND_CALLS, "Register, and unregister again",
+	     register_help),
+	HERE("analyze", COMMAND_MEASURE, "Measure the RTP of a capture",
+	     analyze_help),
+	HERE("tap", COMMAND_MEASURE, "Measure the RTP of an interface, live",
+	     tap_help),
+	HERE("emodel", COMMAND_MEASURE, "R and MOS of codec, loss and delay",
+	     emodel_help),
+	REMOTE("scenario", COMMAND_RUNS, "Ready-made tests: list, run",
+	       scenario_verbs, true),
+	REMOTE("artifact", COMMAND_RUNS, "Recordings and captures of runs",
+	       artifact_verbs, false),
+	REMOTE("agent", COMMAND_RESOURCES, "Agents that carry out runs",
+	       agent_verbs, true),
+	REMOTE("user", COMMAND_CONTROLLER, "Users of the pages", record_verbs,
+	       true),
+	REMOTE("schedule", COMMAND_CONTROLLER, "Runs that start at a time",
+	       schedule_verbs, true),
+	REMOTE("callback", COMMAND_CONTROLLER, "Notifications that were sent",
+	       callback_verbs, false),
+	REMOTE("callback-template", COMMAND_CONTROLLER,
+	       "Bodies of notifications", record_verbs, true),
+	HERE("help", COMMAND_OTHER, "Explain a command", help_help),
+	HERE("account", COMMAND_TOPIC, "Options of accounts and addresses",
+	     account_help),
+	HERE("media", COMMAND_TOPIC, "Options of calls and media", media_help),
+	HERE("nat", COMMAND_TOPIC, "Options of NAT traversal", nat_help),
+	HERE("audio", COMMAND_TOPIC, "Options of audio", audio_help),
+	HERE("controller", COMMAND_TOPIC, "Options of remote commands",
+	     controller_help),
+	HERE("exit", COMMAND_TOPIC, "Exit status", exit_help),
+	{NULL, COMMAND_HIDDEN, NULL, NULL, NULL, NULL, false},
+};

@@ -1,0 +1,28 @@
+/**
+ * The commands of offhook-records, which use a controller: from the name of a
+ * command and verb to what does it. Every verb of command_table with the program
+ * COMMANDS_REMOTE has an entry here.
+ */
+#ifndef OFFHOOK_CONTROL_CLI_REMOTE_COMMANDS_H
+#define OFFHOOK_CONTROL_CLI_REMOTE_COMMANDS_H
+
+struct client;
+
+/** Does a verb. argv[0] is the verb (of a command without verbs: the command);
+ * the shared options are taken out. getopt_long() starts anew.
+ * @return exit status */
+struct remote_verb {
+	const char *command;
+	const char *verb; /* NULL: the command has no verbs */
+	int (*main)(struct client *c, int argc, char **argv);
+};
+
+/** Find it. @param verb  NULL: none. @return static; NULL: a verb that all
+ * kinds of records share, or none */
+const struct remote_verb *remote_verb_find(const char *command,
+					   const char *verb);
+
+/** Run a command line. @return exit status */
+int remote_commands_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,29 @@
+/**
+ * The terminal that output goes to, and text that is safe to print on it.
+ */
+#ifndef OFFHOOK_CONTROL_CLI_TERMINAL_H
+#define OFFHOOK_CONTROL_CLI_TERMINAL_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/** Columns of the terminal, at least 20. @return 0: it is no terminal */
+unsigned terminal_width(FILE *out);
+
+/** True if colour may be used: a terminal that is not dumb, without NO_COLOR. */
+bool terminal_color(FILE *out);
+
+/** Print text of the controller: control characters, with which it could drive
+ * the terminal, become '?'. A broken UTF-8 sequence is one, too.
+ * @param columns  at most so many, then the last one is "…"; 0: all
+ * @return columns printed; a character counts as one */
+size_t terminal_print(FILE *out, const char *text, size_t columns);
+
+/** Columns that terminal_print() takes for a text. */
+size_t terminal_columns(const char *text);
+
+/** Ask on the terminal, standard error and standard input, for yes or no.
+ * @return true: yes; false also if there is no terminal */
+bool terminal_confirm(const char *question);
+
+#endif
