@@ -138,6 +138,22 @@ static const char help_help[] =
 	"(options of calls), controller (options of commands that use one), exit (the\n"
 	"exit status).\n";
 
+static const char login_help[] =
+	"Usage: offhook login [--url URL] [--profile NAME] [--key-file FILE]\n"
+	"                     [--ca-file FILE]\n"
+	"\n"
+	"Verifies URL and API key with the controller and keeps them for later\n"
+	"commands, in ~/.config/offhook/profiles.json ($XDG_CONFIG_HOME), mode 0600.\n"
+	"Asks for what is not given; the key is not echoed. Without a terminal it is\n"
+	"read from standard input: a line with the URL, unless given, and one with\n"
+	"the key as PUBLIC:SECRET. The profile becomes the current one.\n";
+
+static const char logout_help[] =
+	"Usage: offhook logout [--profile NAME]\n"
+	"\n"
+	"Removes a profile with its key (default: the current one). The key stays\n"
+	"valid: delete it at the controller.\n";
+
 /* ---- further pages of help ---- */
 
 static const char account_help[] =
@@ -225,7 +241,7 @@ static const char controller_help[] =
 	"A profile's key is sent to the profile's own URL only.\n"
 	"VALUE of FIELD=VALUE is text; arrays and objects are JSON. @FILE is the content\n"
 	"of a file, of a password its first line. FIELD= empties the field.\n"
-	"Names are as good as ids.\n";
+	"NAME of a record is its name or id; an ambiguous name is refused.\n";
 
 static const char exit_help[] =
 	"Exit status\n"
@@ -257,9 +273,9 @@ static const char fields_help[] =
 	{                                                             \
 		"create", "FIELD=VALUE...", "Create one", fields_help \
 	}
-#define UPDATE                                                              \
-	{                                                                   \
-		"update", "ID FIELD=VALUE...", "Change fields", fields_help \
+#define UPDATE                                                                \
+	{                                                                     \
+		"update", "NAME FIELD=VALUE...", "Change fields", fields_help \
 	}
 #define DELETE                                     \
 	{                                          \
@@ -284,17 +300,27 @@ static const struct command_verb schedule_verbs[] = {
 	SHOW,
 	CREATE,
 	UPDATE,
-	{"enable", "ID", "Start runs again", NULL},
-	{"disable", "ID", "Start no further runs", NULL},
+	{"enable", "NAME", "Start runs again", NULL},
+	{"disable", "NAME", "Start no further runs", NULL},
 	DELETE,
 	END,
 };
 
-static const struct command_verb callback_verbs[] = {LIST, SHOW, END};
+static const struct command_verb callback_verbs[] = {
+	LIST, {"show", "ID", "Print one, with every attempt", NULL}, END};
 static const struct command_verb record_verbs[] = {LIST,   SHOW,   CREATE,
 						   UPDATE, DELETE, END};
+/* Their update would have to repeat secrets, which are not read back. */
+static const struct command_verb kept_verbs[] = {LIST, SHOW, CREATE, DELETE,
+						 END};
 static const struct command_verb agent_verbs[] = {LIST, SHOW, UPDATE, DELETE,
 						  END};
+
+static const struct command_verb profile_verbs[] = {
+	{"list", "", "List profiles; * is the current one", NULL},
+	{"use", "NAME", "Make a profile the current one", NULL},
+	END,
+};
 
 static const struct command_verb artifact_verbs[] = {
 	{"list", "RUN", "List recordings and captures of a run", NULL},
@@ -325,12 +351,25 @@ const struct command command_table[] = {
 	     tap_help),
 	HERE("emodel", COMMAND_MEASURE, "R and MOS of codec, loss and delay",
 	     emodel_help),
+	REMOTE("project", COMMAND_RUNS, "Groups of tests", record_verbs, true),
 	REMOTE("scenario", COMMAND_RUNS, "Ready-made tests: list, run",
 	       scenario_verbs, true),
 	REMOTE("artifact", COMMAND_RUNS, "Recordings and captures of runs",
 	       artifact_verbs, false),
 	REMOTE("agent", COMMAND_RESOURCES, "Agents that carry out runs",
 	       agent_verbs, true),
+	REMOTE("pool", COMMAND_RESOURCES, "Pools of agents", record_verbs,
+	       true),
+	REMOTE("target", COMMAND_RESOURCES, "Systems under test", kept_verbs,
+	       true),
+	REMOTE("credentials", COMMAND_RESOURCES, "Pools of SIP accounts",
+	       kept_verbs, true),
+	{"login", COMMAND_CONTROLLER, COMMANDS_REMOTE,
+	 "Keep a controller and a key", NULL, login_help, false},
+	{"logout", COMMAND_CONTROLLER, COMMANDS_REMOTE, "Forget a profile",
+	 NULL, logout_help, false},
+	REMOTE("profile", COMMAND_CONTROLLER, "Controllers that are kept",
+	       profile_verbs, false),
 	REMOTE("user", COMMAND_CONTROLLER, "Users of the pages", record_verbs,
 	       true),
 	REMOTE("schedule", COMMAND_CONTROLLER, "Runs that start at a time",

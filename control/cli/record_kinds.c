@@ -30,7 +30,33 @@ static const char *const agent_fields[] = {
 	NULL,
 };
 
+static const char *const pool_fields[] = {"name", "description", "capabilities",
+					  NULL};
+static const char *const project_fields[] = {"name", "description", NULL};
+
 static const struct record_kind kinds[] = {
+	{.command = "pool",
+	 .path = "/agent-pools",
+	 .plural = "agent_pools",
+	 .singular = "agent_pool",
+	 .columns = {"id", "name", "agent_count", "description"},
+	 .fields = pool_fields},
+	{.command = "target",
+	 .path = "/targets",
+	 .plural = "targets",
+	 .singular = "target",
+	 .columns = {"id", "name", "domain", "outbound_proxy"}},
+	{.command = "credentials",
+	 .path = "/credential-pools",
+	 .plural = "credential_pools",
+	 .singular = "credential_pool",
+	 .columns = {"id", "name", "credential_count"}},
+	{.command = "project",
+	 .path = "/projects",
+	 .plural = "projects",
+	 .singular = "project",
+	 .columns = {"id", "name", "description"},
+	 .fields = project_fields},
 	{.command = "scenario",
 	 .path = "/scenarios",
 	 .plural = "scenarios",

@@ -424,6 +424,27 @@ static bool is_id(const char *text)
 	return len > 0 && len < RECORD_ID_BYTES && !text[len];
 }
 
+/* Runs and scenarios are named in the path itself, other records by their id. */
+static int read_id(struct record_command *c, const char *given)
+{
+	char id[CLIENT_ID_BYTES];
+	bool literal =
+		c->kind->of_run || strcmp(c->kind->command, "scenario") == 0;
+	int status;
+
+	if (!given || (literal && !is_id(given)))
+		return client_usage("%s %s of which one?", c->kind->command,
+				    c->verb);
+	if (literal) {
+		(void)str_copy(c->id, sizeof(c->id), given);
+		return 0;
+	}
+	status = client_id(c->client, c->kind, given, id);
+	if (!status)
+		(void)str_copy(c->id, sizeof(c->id), id);
+	return status;
+}
+
 /* Read options, id and fields. @return 0; exit status */
 static int read_arguments(struct record_command *c, bool id, bool fields,
 			  int argc, char **argv)
@@ -442,10 +463,11 @@ static int read_arguments(struct record_command *c, bool id, bool fields,
 		c->wait = true;
 	}
 	if (id) {
-		if (optind >= argc || !is_id(argv[optind]))
-			return client_usage("%s %s of which one?",
-					    c->kind->command, c->verb);
-		(void)str_copy(c->id, sizeof(c->id), argv[optind++]);
+		int status = read_id(c, optind < argc ? argv[optind] : NULL);
+
+		if (status)
+			return status;
+		optind++;
 	}
 	c->fields = argv + optind;
 	c->field_count = argc - optind;

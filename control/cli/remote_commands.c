@@ -3,6 +3,7 @@
 #include "control/cli/client.h"
 #include "control/cli/commands.h"
 #include "control/cli/exit_code.h"
+#include "control/cli/login.h"
 #include "control/cli/record_verbs.h"
 
 #include <getopt.h>
@@ -12,6 +13,10 @@
 static const struct remote_verb verbs[] = {
 	{"artifact", "list", record_artifact_list},
 	{"artifact", "save", record_artifact_save},
+	{"login", NULL, login_main},
+	{"logout", NULL, login_logout},
+	{"profile", "list", login_profile_list},
+	{"profile", "use", login_profile_use},
 	{"scenario", "run", record_scenario_run},
 };
 

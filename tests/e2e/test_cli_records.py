@@ -136,7 +136,7 @@ def test_what_a_run_waits_for_is_told(offhook, lab, options):
 
 
 @pytest.mark.parametrize("arguments", [
-    ["schedule"], ["schedule", "explode"], ["schedule", "show"], ["schedule", "show", "../tests"],
+    ["schedule"], ["schedule", "explode"], ["schedule", "show"],
     ["callback", "delete", "1"], ["callback-template", "enable", "1"], ["scenario", "create"],
     ["schedule", "create", "name"], ["schedule", "create", "=x"], ["schedule", "list", "x"],
     ["schedule", "list", "--wait"], ["schedule", "list", "--no-such-option"],
@@ -163,3 +163,57 @@ def test_over_tls(offhook, tmp_path):
         assert "next_at" in offhook("schedule", "list", "--ca-file", ca.file, url=c.url,
                                     key=given)
         assert "certificate" in offhook("schedule", "list", url=c.url, key=given, status=3)
+
+
+@pytest.fixture
+def kept(build, tmp_path, lab):
+    """Run offhook without the environment's key, with a configuration folder of its own."""
+    home = {k: v for k, v in os.environ.items() if not k.startswith("OFFHOOK_")}
+
+    def run(*arguments, status=0, text=""):
+        done = subprocess.run(
+            [build / "offhook", *map(str, arguments)], text=True, capture_output=True, timeout=90,
+            cwd=tmp_path, input=text, check=False,
+            env={**home, "XDG_CONFIG_HOME": str(tmp_path / "config")})
+        assert done.returncode == status, done.stdout + done.stderr
+        assert lab.c.keys["admin"][1] not in done.stdout + done.stderr
+        return done.stdout + done.stderr
+    return run
+
+
+def test_login(kept, lab, tmp_path):
+    url, key = lab.c.witness().url, ":".join(lab.c.keys["admin"])
+    file = tmp_path / "config/offhook/profiles.json"
+    assert "offhook login" in kept("schedule", "list", status=2)
+    assert "401" in kept("login", "--url", url, text="ok_no:body\n", status=3)
+    assert not file.exists()
+    kept("login", "--url", url, text=key + "\n")
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.parent.stat().st_mode & 0o777 == 0o700
+    assert "next_at" in kept("schedule", "list")
+    kept("login", "--profile", "lab", text=f"{url}\n{key}\n")
+    assert f"* lab  {url}" in kept("profile", "list")
+    kept("profile", "use", "default")
+    # a profile's key goes to its own URL only
+    assert "not sent there" in kept("--profile", "lab", "--url", "http://127.0.0.1:1",
+                                    "schedule", "list", status=2)
+    assert "no API key" in kept("schedule", "list", "--url", "http://127.0.0.1:1", status=2)
+    file.chmod(0o644)
+    assert f"chmod 600 {file}" in kept("schedule", "list", status=2)
+    file.chmod(0o600)
+    kept("logout")
+    assert "default" not in kept("profile", "list")
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_names_in_place_of_ids(offhook, lab):
+    offhook("project", "create", "name=Twice as \x1b[1mnice")
+    assert "description: x\n" in offhook("project", "update", "Twice as \x1b[1mnice",
+                                        "description=x")
+    again = json.loads(offhook("pool", "create", "name=cli", "--json"))["agent_pool"]["id"]
+    assert json.loads(offhook("pool", "show", "cli", "--json"))["agent_pool"]["id"] == again
+    offhook("pool", "delete", "cli")
+    assert "there is no pool cli" in offhook("pool", "show", "cli", status=3)
+    unknown = offhook("project", "show", "\x1b[2J../tests", status=3)
+    assert "there is no project ?[2J../tests" in unknown
+    offhook("project", "delete", "Twice as \x1b[1mnice")
