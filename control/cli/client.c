@@ -40,7 +40,7 @@ int client_usage(const char *fmt, ...)
 	va_start(args, fmt);
 	vfprintf(stderr, fmt, args);
 	va_end(args);
-	fputs("\n       `offhook help` lists the commands\n", stderr);
+	fputs("\nUsage: `offhook help` lists the commands\n", stderr);
 	return CLI_EXIT_USAGE;
 }
 

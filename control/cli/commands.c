@@ -215,7 +215,7 @@ int command_unknown(const struct command *command, const char *name)
 	if (best)
 		fprintf(stderr, "; did you mean `%s%s%s`?",
 			command ? command->name : "", command ? " " : "", best);
-	fprintf(stderr, "\n       `offhook help%s%s` lists what there is\n",
+	fprintf(stderr, "\nUsage: `offhook help%s%s` lists what there is\n",
 		command ? " " : "", command ? command->name : "");
 	return CLI_EXIT_USAGE;
 }

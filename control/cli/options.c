@@ -128,7 +128,7 @@ static const struct option long_options[] = {
 
 void cli_usage_hint(void)
 {
-	fputs("       `offhook help` lists the commands, `offhook help call` "
+	fputs("Usage: `offhook help` lists the commands, `offhook help call` "
 	      "options\n",
 	      stderr);
 }
