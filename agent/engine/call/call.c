@@ -521,7 +521,7 @@ void call_handler(struct sip_call *sip, enum sip_call_event event,
 		call_security_client(c, info);
 		break;
 	case SIP_CALL_NEW_KEY:
-		call_security_expect_key(c, at);
+		call_security_expect_key(c);
 		break;
 	case SIP_CALL_LOCAL_SDP:
 		call_state(c, at, UA_CALL_LOCAL_SDP, NULL);

@@ -217,6 +217,9 @@ struct call_media_files {
 int call_media_new(struct call *c);
 /** Tap the address where the client receives, if it has media of its own. */
 void call_media_tap(struct call *c, const struct sip_call_info *info);
+/** Report that the agent could not put media in force, for want of memory or
+ * descriptors. @param err  negative errno */
+void call_media_flaw(struct call *c, int err);
 /** Apply what offer and answer settled.
  * @param at_ns  when the message that settled it was sent or received
  * @return 0; -errno: media cannot be sent as the peer's SDP asks */
@@ -290,7 +293,7 @@ int call_security_params(const struct call *c,
 int call_security_rekey(struct call *c);
 /** The peer offers a new key: keep what it encrypts with it until the answer is
  * sent and call_media_apply() puts it in force. */
-void call_security_expect_key(struct call *c, int64_t at_ns);
+void call_security_expect_key(struct call *c);
 /** Offer and answer are complete: report CALL_MENC where encryption is new. */
 void call_security_applied(struct call *c,
 			   const struct media_negotiated *negotiated,

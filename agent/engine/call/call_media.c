@@ -108,10 +108,18 @@ static bool is_ours(int err)
 	       err == -ENFILE || err == -EAGAIN || err == -EIO;
 }
 
+void call_media_flaw(struct call *c, int err)
+{
+	struct report *report = c->calls->report;
+
+	report_event(report,
+		     wire_event_flaw(report_time(report, clock_mono_ns()),
+				     "media_apply", 1, strerror(-err)));
+}
+
 int call_media_apply(struct call *c, const struct media_negotiated *negotiated,
 		     int64_t at_ns)
 {
-	struct calls *calls = c->calls;
 	int err;
 
 	if (!c->media || c->closed)
@@ -120,10 +128,7 @@ int call_media_apply(struct call *c, const struct media_negotiated *negotiated,
 	if (err && !is_ours(err))
 		return err;
 	if (err) {
-		report_event(calls->report,
-			     wire_event_flaw(report_time(calls->report,
-							 clock_mono_ns()),
-					     "media_apply", 1, strerror(-err)));
+		call_media_flaw(c, err);
 		return 0;
 	}
 	c->media_applied = true;

@@ -36,16 +36,13 @@ int call_security_rekey(struct call *c)
 		   : sip_call_relocate(c->sip, media_session_local(c->media));
 }
 
-void call_security_expect_key(struct call *c, int64_t at_ns)
+void call_security_expect_key(struct call *c)
 {
 	int err =
 		c->media && !c->closed ? media_session_expect_key(c->media) : 0;
 
 	if (err)
-		report_event(
-			c->calls->report,
-			wire_event_flaw(report_time(c->calls->report, at_ns),
-					"media_apply", 1, strerror(-err)));
+		call_media_flaw(c, err);
 }
 
 void call_security_applied(struct call *c,
