@@ -88,6 +88,18 @@ static void lost(struct turn_stream *s, const char *reason)
 	epoll_ctl(s->all->epoll_fd, EPOLL_CTL_DEL, s->tcp, NULL);
 }
 
+/* The result of SSL_read_ex() or SSL_write_ex().
+ * @return bytes; 0: not now; -1: the connection is gone */
+static ssize_t tls_result(struct turn_stream *s, int done, size_t bytes)
+{
+	int why = SSL_get_error(s->ssl, done);
+
+	if (why == SSL_ERROR_NONE)
+		return (ssize_t)bytes;
+	return why == SSL_ERROR_WANT_WRITE || why == SSL_ERROR_WANT_READ ? 0
+									 : -1;
+}
+
 /* ---- to the server ---- */
 
 /* @return bytes taken; 0: no room; -1: the connection is gone */
@@ -96,7 +108,7 @@ static ssize_t stream_write(struct turn_stream *s, const uint8_t *data,
 {
 	size_t taken = 0;
 	ssize_t sent;
-	int why;
+	int done;
 
 	if (!s->ssl) {
 		sent = send(s->tcp, data, bytes, MSG_NOSIGNAL);
@@ -105,11 +117,8 @@ static ssize_t stream_write(struct turn_stream *s, const uint8_t *data,
 		return sent;
 	}
 	ERR_clear_error();
-	why = SSL_get_error(s->ssl, SSL_write_ex(s->ssl, data, bytes, &taken));
-	if (why == SSL_ERROR_NONE)
-		return (ssize_t)taken;
-	return why == SSL_ERROR_WANT_WRITE || why == SSL_ERROR_WANT_READ ? 0
-									 : -1;
+	done = SSL_write_ex(s->ssl, data, bytes, &taken);
+	return tls_result(s, done, taken);
 }
 
 static void interest_set(struct turn_stream *s, bool writing)
@@ -196,7 +205,7 @@ static ssize_t stream_read(struct turn_stream *s)
 	uint8_t *to = s->in + s->in_bytes;
 	size_t taken = 0;
 	ssize_t got;
-	int why;
+	int done;
 
 	if (!s->ssl) {
 		got = recv(s->tcp, to, room, MSG_DONTWAIT);
@@ -205,11 +214,8 @@ static ssize_t stream_read(struct turn_stream *s)
 		return got == 0 ? -1 : got;
 	}
 	ERR_clear_error();
-	why = SSL_get_error(s->ssl, SSL_read_ex(s->ssl, to, room, &taken));
-	if (why == SSL_ERROR_NONE)
-		return (ssize_t)taken;
-	return why == SSL_ERROR_WANT_WRITE || why == SSL_ERROR_WANT_READ ? 0
-									 : -1;
+	done = SSL_read_ex(s->ssl, to, room, &taken);
+	return tls_result(s, done, taken);
 }
 
 static void stream_take(struct turn_stream *s)
