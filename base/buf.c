@@ -64,6 +64,19 @@ int buf_add(struct buf *b, const void *data, size_t len)
 	return 0;
 }
 
+int buf_texts(struct buf *b, const char *first, ...)
+{
+	va_list texts;
+	int err = 0;
+
+	va_start(texts, first);
+	for (const char *text = first; text && !err;
+	     text = va_arg(texts, const char *))
+		err = buf_add(b, text, strlen(text));
+	va_end(texts);
+	return err;
+}
+
 int buf_print(struct buf *b, const char *fmt, ...)
 {
 	size_t room = b->allocated - b->used;

@@ -33,6 +33,13 @@ int buf_add(struct buf *b, const void *data, size_t len);
  */
 int buf_extend(struct buf *b, size_t len, char **ret);
 
+/**
+ * Append several texts; much cheaper than buf_print().
+ * @param first  then more of const char *, ended by NULL
+ * @return 0; as buf_add(), with the texts before it appended
+ */
+int buf_texts(struct buf *b, const char *first, ...) __attribute__((sentinel));
+
 /** Append formatted text.
  * @return as buf_add() */
 int buf_print(struct buf *b, const char *fmt, ...)

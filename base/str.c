@@ -36,6 +36,30 @@ int str_print(char *dst, size_t size, const char *fmt, ...)
 	return len;
 }
 
+const char *str_decimal(char dst[static STR_DECIMAL_BYTES], uint64_t number)
+{
+	static const char pairs[] = "00010203040506070809101112131415161718"
+				    "19202122232425262728293031323334353637"
+				    "38394041424344454647484950515253545556"
+				    "57585960616263646566676869707172737475"
+				    "76777879808182838485868788899091929394"
+				    "9596979899";
+	char text[STR_DECIMAL_BYTES];
+	char *end = text + sizeof(text);
+	char *at = end;
+
+	*--at = '\0';
+	while (number >= 10) {
+		at -= 2;
+		memcpy(at, pairs + 2 * (number % 100), 2);
+		number /= 100;
+	}
+	if (number > 0 || *at == '\0')
+		*--at = (char)('0' + number);
+	memcpy(dst, at, (size_t)(end - at));
+	return dst;
+}
+
 int str_to_u64(const char *text, uint64_t max, uint64_t *ret)
 {
 	char *end;

@@ -23,6 +23,15 @@ int str_copy(char *dst, size_t size, const char *src);
 int str_print(char *dst, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/** Bytes of the longest number of str_decimal(), terminated. */
+#define STR_DECIMAL_BYTES 21
+
+/**
+ * Write a number with decimal digits; much cheaper than a format string.
+ * @return dst
+ */
+const char *str_decimal(char dst[static STR_DECIMAL_BYTES], uint64_t number);
+
 /**
  * Parse a complete decimal number: no sign, no blanks, nothing after it.
  * @return 0; -EINVAL not a number; -ERANGE above max (ret untouched)

@@ -376,7 +376,7 @@ static int request_print(struct mbuf *mb, const struct originator *origin,
 	if (!err)
 		err = text_append(mb, "To: ", dialog->remote,
 				  "\r\nCall-ID: ", dialog->callid,
-				  "\r\nCSeq: ", text_decimal(number, cseq), " ",
+				  "\r\nCSeq: ", str_decimal(number, cseq), " ",
 				  request->method, "\r\n", NULL);
 	if (!err && digest)
 		err = digest_write(mb, digest, &signing);
@@ -387,8 +387,9 @@ static int request_print(struct mbuf *mb, const struct originator *origin,
 	if (!err && type)
 		err = text_append(mb, "Content-Type: ", type, "\r\n", NULL);
 	if (!err)
-		err = text_append(mb, "Content-Length: ",
-				  text_decimal(number, body), "\r\n\r\n", NULL);
+		err = text_append(mb,
+				  "Content-Length: ", str_decimal(number, body),
+				  "\r\n\r\n", NULL);
 	if (!err && body)
 		err = neg(mbuf_write_mem(mb, (const uint8_t *)text, body));
 	mb->pos = 0;

@@ -35,21 +35,6 @@ int text_append(struct mbuf *mb, const char *first, ...)
 	return neg(err);
 }
 
-const char *text_decimal(char dst[TEXT_NUMBER_BYTES], uint64_t number)
-{
-	char digits[TEXT_NUMBER_BYTES];
-	size_t count = 0;
-
-	do {
-		digits[count++] = (char)('0' + number % 10);
-		number /= 10;
-	} while (number > 0);
-	for (size_t i = 0; i < count; i++)
-		dst[i] = digits[count - 1 - i];
-	dst[count] = '\0';
-	return dst;
-}
-
 const char *text_hex(char dst[TEXT_NUMBER_BYTES], uint64_t number)
 {
 	for (int i = 15; i >= 0; i--, number >>= 4)

@@ -32,8 +32,6 @@ int text_print(char **ret, const char *fmt, ...);
  */
 int text_append(struct mbuf *mb, const char *first, ...)
 	__attribute__((sentinel));
-/** Write a number with decimal digits. @return dst */
-const char *text_decimal(char dst[TEXT_NUMBER_BYTES], uint64_t number);
 /** Write a number with 16 hexadecimal digits. @return dst */
 const char *text_hex(char dst[TEXT_NUMBER_BYTES], uint64_t number);
 /** Make the user part of a URI (RFC 3261 25.1): other characters are escaped.

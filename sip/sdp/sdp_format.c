@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/str.h"
 #include "sip/sdp/sdp.h"
 
 /* Payload types with a fixed meaning (RFC 3551 tables 4 and 5, audio). */
@@ -106,18 +107,25 @@ void sdp_formats_named(struct sdp *sdp)
 
 int sdp_format_write(struct buf *b, const struct media_codec *codec)
 {
+	char pt[STR_DECIMAL_BYTES];
+	char clock[STR_DECIMAL_BYTES];
+	char channels[STR_DECIMAL_BYTES];
+	const char *fmtp = codec->fmtp;
 	int err;
 
+	str_decimal(pt, codec->pt);
+	str_decimal(clock, codec->clock_hz);
 	if (codec->channels > 1)
-		err = buf_print(b, "a=rtpmap:%u %s/%u/%u\r\n", codec->pt,
-				codec->name, codec->clock_hz, codec->channels);
+		err = buf_texts(
+			b, "a=rtpmap:", pt, " ", codec->name, "/", clock, "/",
+			str_decimal(channels, codec->channels), "\r\n", NULL);
 	else
-		err = buf_print(b, "a=rtpmap:%u %s/%u\r\n", codec->pt,
-				codec->name, codec->clock_hz);
-	if (!err && codec->fmtp[0])
-		err = buf_print(b, "a=fmtp:%u %s\r\n", codec->pt, codec->fmtp);
-	else if (!err && strcasecmp(codec->name, SDP_EVENT_NAME) == 0)
-		err = buf_print(b, "a=fmtp:%u 0-16\r\n", codec->pt);
+		err = buf_texts(b, "a=rtpmap:", pt, " ", codec->name, "/",
+				clock, "\r\n", NULL);
+	if (!fmtp[0] && strcasecmp(codec->name, SDP_EVENT_NAME) == 0)
+		fmtp = "0-16";
+	if (!err && fmtp[0])
+		err = buf_texts(b, "a=fmtp:", pt, " ", fmtp, "\r\n", NULL);
 	return err;
 }
 

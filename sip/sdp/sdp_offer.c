@@ -1,7 +1,6 @@
 #include "sip/sdp/sdp.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 #include <strings.h>
 
@@ -19,11 +18,8 @@ static int addr_text(char *dst, size_t size, const struct media_addr *addr,
 
 	if (addr->len == 0 || sockaddr_host(host, port, &addr->ss))
 		return -EINVAL;
-	return str_print(dst, size, "%s %s",
-			 addr->ss.ss_family == AF_INET ? "IP4" : "IP6",
-			 host) < 0
-		       ? -EINVAL
-		       : 0;
+	memcpy(dst, addr->ss.ss_family == AF_INET ? "IP4 " : "IP6 ", 4);
+	return str_copy(dst + 4, size - 4, host) ? -EINVAL : 0;
 }
 
 /* The profile of our audio line: the peer's, if it is known. */
@@ -89,6 +85,8 @@ static int audio_write(struct buf *b, const struct sdp_draft *draft)
 {
 	char rtcp_text[64];
 	char rtp_text[64];
+	char number[STR_DECIMAL_BYTES];
+	char ptime[STR_DECIMAL_BYTES];
 	uint16_t rtp_port, rtcp_port;
 	int err;
 
@@ -97,17 +95,22 @@ static int audio_write(struct buf *b, const struct sdp_draft *draft)
 	    addr_text(rtcp_text, sizeof(rtcp_text), &draft->local->rtcp,
 		      &rtcp_port))
 		return -EINVAL;
-	err = buf_print(b, "m=audio %u %s", rtp_port, proto_text(draft));
+	err = buf_texts(b, "m=audio ", str_decimal(number, rtp_port), " ",
+			proto_text(draft), NULL);
 	for (size_t i = 0; !err && i < draft->codec_count; i++)
-		err = buf_print(b, " %u", draft->codecs[i].pt);
+		err = buf_texts(b, " ",
+				str_decimal(number, draft->codecs[i].pt), NULL);
 	if (!err)
-		err = buf_print(b, "\r\n");
+		err = buf_texts(b, "\r\n", NULL);
 	for (size_t i = 0; !err && i < draft->codec_count; i++)
 		err = sdp_format_write(b, &draft->codecs[i]);
 	if (!err)
-		err = buf_print(b, "a=ptime:%u\r\na=rtcp:%u IN %s\r\na=%s\r\n",
-				draft->local->ptime_ms, rtcp_port, rtcp_text,
-				sdp_direction_name(draft->direction));
+		err = buf_texts(b, "a=ptime:",
+				str_decimal(ptime, draft->local->ptime_ms),
+				"\r\na=rtcp:", str_decimal(number, rtcp_port),
+				" IN ", rtcp_text,
+				"\r\na=", sdp_direction_name(draft->direction),
+				"\r\n", NULL);
 	if (!err)
 		err = sdp_xr_write(b, draft->local->xr);
 	if (!err && (draft->answer ? draft->answer->rtcp_mux
@@ -121,16 +124,17 @@ static int audio_write(struct buf *b, const struct sdp_draft *draft)
 int sdp_write(struct buf *b, const struct sdp_draft *draft)
 {
 	const struct sdp *frame = draft->frame;
+	char version[STR_DECIMAL_BYTES];
+	char id[STR_DECIMAL_BYTES];
 	char text[64];
 	uint16_t port;
 	int err;
 
 	if (addr_text(text, sizeof(text), &draft->local->rtp, &port))
 		return -EINVAL;
-	err = buf_print(b,
-			"v=0\r\no=- %" PRIu64 " %" PRIu64
-			" IN %s\r\ns=-\r\nc=IN %s\r\nt=0 0\r\n",
-			draft->session_id, draft->version, text, text);
+	err = buf_texts(b, "v=0\r\no=- ", str_decimal(id, draft->session_id),
+			" ", str_decimal(version, draft->version), " IN ", text,
+			"\r\ns=-\r\nc=IN ", text, "\r\nt=0 0\r\n", NULL);
 	if (!err)
 		err = ice_write(b, draft, true);
 	if (err || !frame)

@@ -45,11 +45,6 @@ unsigned sdp_xr_parse(struct span s)
 	}
 }
 
-static int text_add(struct buf *b, const char *text)
-{
-	return buf_add(b, text, strlen(text));
-}
-
 int sdp_xr_write(struct buf *b, unsigned xr)
 {
 	static const struct {
@@ -66,7 +61,7 @@ int sdp_xr_write(struct buf *b, unsigned xr)
 
 	if (!xr)
 		return 0;
-	err = text_add(b, "a=rtcp-xr:");
+	err = buf_texts(b, "a=rtcp-xr:", NULL);
 	for (size_t i = 0; !err && i < sizeof(items) / sizeof(items[0]); i++) {
 		bool flag = items[i].flag & MEDIA_XR_SUMMARY;
 
@@ -74,13 +69,13 @@ int sdp_xr_write(struct buf *b, unsigned xr)
 			continue;
 		if (flag && in_summary)
 			blank = ",";
-		err = text_add(b, blank);
+		err = buf_texts(b, blank, NULL);
 		if (!err && flag && !in_summary)
-			err = text_add(b, "stat-summary=");
+			err = buf_texts(b, "stat-summary=", NULL);
 		if (!err)
-			err = text_add(b, items[i].text);
+			err = buf_texts(b, items[i].text, NULL);
 		in_summary = flag;
 		blank = " ";
 	}
-	return err ? err : text_add(b, "\r\n");
+	return err ? err : buf_texts(b, "\r\n", NULL);
 }

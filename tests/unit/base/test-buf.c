@@ -39,11 +39,25 @@ static void test_buf_ceiling_refuses_and_keeps(void **state)
 	buf_release(&b);
 }
 
+static void test_buf_texts_append_and_stop_at_the_ceiling(void **state)
+{
+	struct buf b;
+
+	(void)state;
+	buf_init(&b, 6);
+	assert_int_equal(buf_texts(&b, "a", "", "bc", NULL), 0);
+	assert_string_equal(b.data, "abc");
+	assert_int_equal(buf_texts(&b, "d", "efg", "h", NULL), -EMSGSIZE);
+	assert_string_equal(b.data, "abcd");
+	buf_release(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_buf_grows_and_consumes),
 		cmocka_unit_test(test_buf_ceiling_refuses_and_keeps),
+		cmocka_unit_test(test_buf_texts_append_and_stop_at_the_ceiling),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

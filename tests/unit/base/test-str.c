@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -151,9 +152,33 @@ static void test_state_names_round_trip(void **state)
 	assert_false(ua_state_parse("CALL_NONSENSE", &s));
 }
 
+static void test_str_decimal_is_as_printf_has_it(void **state)
+{
+	uint64_t number = 1;
+	char expected[STR_DECIMAL_BYTES];
+	char text[STR_DECIMAL_BYTES];
+
+	(void)state;
+	assert_string_equal(str_decimal(text, UINT64_MAX),
+			    "18446744073709551615");
+	for (uint64_t small = 0; small <= 20000; small++) {
+		snprintf(expected, sizeof(expected), "%llu",
+			 (unsigned long long)small);
+		assert_string_equal(str_decimal(text, small), expected);
+	}
+	for (int digits = 1; digits < 20; digits++, number *= 10) {
+		for (uint64_t near = number - 1; near <= number + 1; near++) {
+			snprintf(expected, sizeof(expected), "%llu",
+				 (unsigned long long)near);
+			assert_string_equal(str_decimal(text, near), expected);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_str_decimal_is_as_printf_has_it),
 		cmocka_unit_test(test_copy_too_long),
 		cmocka_unit_test(test_u64_bounds),
 		cmocka_unit_test(test_double_refuses_non_finite),
