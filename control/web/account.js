@@ -1,5 +1,4 @@
 // Login, setup of the first user, account: one page; the session decides which is shown.
-"use strict";
 
 const byId = id => document.getElementById(id);
 const MAY = {read: "read", run: "read and run", write: "read, run and change", admin: "do everything"};
@@ -24,7 +23,7 @@ async function send(path, values) {
 // Redirect to paths of this site only.
 function next() {
   const wanted = new URLSearchParams(location.search).get("next") || "";
-  return /^\/(?![\/\\])/.test(wanted) && !wanted.startsWith("/login") ? wanted : "/account";
+  return /^\/(?![\/\\])/.test(wanted) && !wanted.startsWith("/login") ? wanted : "/";
 }
 
 function onSubmit(id, path, then) {
@@ -49,7 +48,6 @@ async function show() {
   byId("login").hidden = Boolean(session.user) || session.setup;
   byId("setup").hidden = Boolean(session.user) || !session.setup;
   byId("account").hidden = !session.user;
-  byId("nav").hidden = !session.user;
   byId("title").textContent = session.user ? "Account" : session.setup ? "First user" : "Sign in";
   if (session.user) {
     byId("name").textContent = session.user.name;
@@ -59,7 +57,7 @@ async function show() {
 }
 
 onSubmit("login", "/login", () => location.assign(next()));
-onSubmit("setup", "/setup", () => location.assign("/account"));
+onSubmit("setup", "/setup", () => location.assign("/"));
 onSubmit("password", "/account/password", async () => {
   await show();
   say("done", "The password was changed; all other sessions have ended.");

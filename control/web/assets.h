@@ -5,6 +5,8 @@
 #ifndef OFFHOOK_WEB_ASSETS_H
 #define OFFHOOK_WEB_ASSETS_H
 
+#include <stdbool.h>
+
 struct web_asset {
 	const char *name; /* "report.js" */
 	const char *content_type;
@@ -12,7 +14,7 @@ struct web_asset {
 	const char *end; /* one behind the last byte */
 };
 
-/** @return the asset, constant; NULL: there is none of this name */
-const struct web_asset *web_asset_find(const char *name);
+/** Find a file. @return false: there is none of this name; ret_asset unchanged */
+bool web_asset_find(const char *name, struct web_asset *ret_asset);
 
 #endif

@@ -1,5 +1,9 @@
-'use strict';
 // Deliveries of callbacks with their attempts, and templates of bodies.
+
+import {
+  all, api, button, buttonTwice, buttons, byId, during, element, figure, fill, link, may, onSubmit, say,
+  setValues, startPage, values,
+} from './page.js';
 
 const PAGE = 50;
 const BADGES = { delivered: 'passed', failed: 'failed', waiting: 'running', sending: 'running' };

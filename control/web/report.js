@@ -1,6 +1,9 @@
-'use strict';
 // Draws a run from the JSON at PAGE/data. Texts are inserted through
 // textContent: nothing a peer sent can become markup.
+
+import {
+  byId, element, figure, fill, link,
+} from './page.js';
 
 const POLL_MS = 2000;
 const COLOURS = ['#175cd3', '#b54708', '#1a7f4b', '#9e1f63', '#6941c6', '#475467'];

@@ -1,5 +1,8 @@
-'use strict';
 // Scenarios: a form made of the parameters that the controller describes.
+
+import {
+  all, api, button, byId, element, fill, link, may, onSubmit, options, say, startPage, values,
+} from './page.js';
 
 // Listings of the records that parameters refer to by id.
 const LISTS = {

@@ -1,5 +1,9 @@
-'use strict';
 // Schedules: list, history, form.
+
+import {
+  all, api, button, buttonTwice, buttons, byId, figure, fill, link, may, onSubmit, options, say, setValues,
+  startPage, values,
+} from './page.js';
 
 const KEPT = ['name', 'test_id', 'project_id', 'test_ids', 'tags', 'cron', 'run_at', 'timezone',
   'overlap', 'missed', 'report_mode', 'enabled'];

@@ -228,7 +228,7 @@ def test_first_test_in_the_browser(checkout):
         fill("#setup", code=(folder / "var/controller/setup-code").read_text().strip(),
              name="ada", password="a first password")
         find("#setup button").click()
-        wait(lambda: find("#account").is_displayed())
+        wait(lambda: browser.current_url == url + "/")
         browser.get(url + "/scenarios")
         wait(lambda: find("body").get_attribute("data-drawn") == "done")
         press("Single call")

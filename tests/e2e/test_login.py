@@ -283,5 +283,5 @@ def test_in_a_browser(fresh):
         chrome.get(url + "/login?next=//example.net/")
         wait(lambda: find("body").get_attribute("data-ready"))
         fill("login", name="ada", password="in the browser")
-        wait(lambda: chrome.current_url == url + "/account")
+        wait(lambda: chrome.current_url == url + "/")
         assert serious(chrome) == []

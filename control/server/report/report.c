@@ -14,29 +14,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Scripts and data from this server only; dygraphs needs inline styles. */
-#define PAGE_POLICY                                                                     \
-	"default-src 'none'; script-src 'self'; "                                       \
-	"style-src 'self' 'unsafe-inline'; connect-src 'self'; "                        \
-	"img-src 'self' data:; media-src 'self'; base-uri 'none'; form-action 'none'; " \
-	"frame-ancestors 'none'"
+/* Scripts, styles and data from this server only. */
+#define POLICY(styles)                                                   \
+	"default-src 'none'; script-src 'self'; style-src 'self'" styles \
+	"; connect-src 'self'; img-src 'self' data:; media-src 'self' "  \
+	"data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+#define PAGE_POLICY   POLICY("")
+#define REPORT_POLICY POLICY(" 'unsafe-inline'") /* dygraphs needs them */
 
 static void reply_asset(struct reply *rep, const char *name)
 {
-	const struct web_asset *asset = web_asset_find(name);
+	struct web_asset asset;
 	struct buf text;
 	size_t len;
 
-	if (!asset) {
+	if (!web_asset_find(name, &asset)) {
 		reply_problem(rep, 404, "there is no file of this name");
 		return;
 	}
-	len = (size_t)(asset->end - asset->data);
+	len = (size_t)(asset.end - asset.data);
 	buf_init(&text, len);
-	if (buf_add(&text, asset->data, len))
+	if (buf_add(&text, asset.data, len))
 		reply_problem(rep, 503, "out of memory");
 	else
-		reply_document(rep, &text, asset->content_type);
+		reply_document(rep, &text, asset.content_type);
 }
 
 static void get_static(struct request *req, struct reply *rep)
@@ -70,12 +71,18 @@ static void get_apidocs(struct request *req, struct reply *rep)
 	reply_header(rep, "Cache-Control", "no-cache");
 }
 
-static void reply_page(struct reply *rep)
+static void reply_page_as(struct reply *rep, const char *name,
+			  const char *policy)
 {
-	reply_asset(rep, "report.html");
-	reply_header(rep, "Content-Security-Policy", "%s", PAGE_POLICY);
+	reply_asset(rep, name);
+	reply_header(rep, "Content-Security-Policy", "%s", policy);
 	reply_header(rep, "Referrer-Policy", "no-referrer");
 	reply_header(rep, "Cache-Control", "no-cache");
+}
+
+static void reply_page(struct reply *rep)
+{
+	reply_page_as(rep, "report.html", REPORT_POLICY);
 }
 
 static void get_page(struct request *req, struct reply *rep)
@@ -145,9 +152,19 @@ static void get_health(struct request *req, struct reply *rep)
 static void get_account(struct request *req, struct reply *rep)
 {
 	(void)req;
-	reply_asset(rep, "account.html");
-	reply_header(rep, "Content-Security-Policy", "%s", PAGE_POLICY);
-	reply_header(rep, "Referrer-Policy", "no-referrer");
+	reply_page_as(rep, "account.html", PAGE_POLICY);
+}
+
+/* The home of browsers. For clients of the API there is nothing. */
+static void get_home(struct request *req, struct reply *rep)
+{
+	const char *accept = request_header(req, "Accept");
+
+	if (accept && strstr(accept, "text/html"))
+		reply_page_as(rep, "home.html", PAGE_POLICY);
+	else
+		reply_problem(rep, 404, "there is nothing at this address");
+	reply_header(rep, "Vary", "Accept");
 }
 
 /* Pages that are all script: "/schedules" is schedules.html. */
@@ -156,13 +173,28 @@ static void get_named_page(struct request *req, struct reply *rep)
 	char name[64];
 
 	str_print(name, sizeof(name), "%s.html", request_path(req) + 1);
-	reply_asset(rep, name);
-	reply_header(rep, "Content-Security-Policy", "%s", PAGE_POLICY);
-	reply_header(rep, "Referrer-Policy", "no-referrer");
-	reply_header(rep, "Cache-Control", "no-cache");
+	reply_page_as(rep, name, PAGE_POLICY);
+}
+
+/* Pages of one script, which knows them by their address: kinds.js. */
+static void get_records(struct request *req, struct reply *rep)
+{
+	(void)req;
+	reply_page_as(rep, "records.html", PAGE_POLICY);
 }
 
 const struct route report_routes[] = {
+	{"GET", "/", "overview", RIGHT_NONE, get_home, NULL},
+	{"GET", "/tests", "tests", RIGHT_READ, get_named_page, NULL},
+	{"GET", "/runs", "runs", RIGHT_READ, get_named_page, NULL},
+	{"GET", "/agents", "agents", RIGHT_READ, get_records, NULL},
+	{"GET", "/pools", "agent pools", RIGHT_READ, get_records, NULL},
+	{"GET", "/targets", "targets", RIGHT_READ, get_records, NULL},
+	{"GET", "/accounts", "accounts", RIGHT_READ, get_records, NULL},
+	{"GET", "/prompts", "prompts", RIGHT_READ, get_records, NULL},
+	{"GET", "/projects", "projects", RIGHT_READ, get_records, NULL},
+	{"GET", "/keys", "API keys", RIGHT_ADMIN, get_records, NULL},
+	{"GET", "/users", "users", RIGHT_ADMIN, get_records, NULL},
 	{"GET", "/scenarios", "scenarios", RIGHT_READ, get_named_page, NULL},
 	{"GET", "/callbacks", "callbacks", RIGHT_READ, get_named_page, NULL},
 	{"GET", "/schedules", "schedules", RIGHT_READ, get_named_page, NULL},

@@ -1,0 +1,57 @@
+// Requests to the API, with the session of the user.
+
+export const RIGHTS = ['read', 'run', 'write', 'admin'];
+export const session = { csrf: '', rights: null, user: null };
+
+let loading = null;
+
+// The frame and the page share one request.
+export function loadSession() {
+  loading = loading || readSession();
+  return loading;
+}
+
+export async function readSession() {
+  const found = await (await fetch('/session', { credentials: 'same-origin' })).json();
+  session.csrf = found.csrf || '';
+  session.rights = found.user ? found.user.rights : null;
+  session.user = found.user || null;
+}
+
+// With an API key instead of a session the page does not know the rights; the API checks them.
+export function may(right) {
+  return !session.rights || RIGHTS.indexOf(session.rights) >= RIGHTS.indexOf(right);
+}
+
+export class ApiError extends Error {
+  constructor(answer, body) {
+    const errors = (body.errors || []).map((e) => `${e.pointer.slice(1)}: ${e.detail}`.replace(/^: /, ''));
+    super(errors.join('; ') || body.detail || `The controller answered ${answer.status}.`);
+    this.fields = (body.errors || []).map((e) => e.pointer.split('/')[1]);
+  }
+}
+
+// body: an object, sent as JSON, or URLSearchParams
+export async function api(method, path, body) {
+  const headers = { 'X-CSRF-Token': session.csrf };
+  if (body && !(body instanceof URLSearchParams || body instanceof FormData)) {
+    headers['Content-Type'] = 'application/json';
+    body = JSON.stringify(body);
+  }
+  const answer = await fetch('/api/v2' + path, { method, headers, body, credentials: 'same-origin' });
+  if (answer.status === 401) location.assign('/login?next=' + encodeURIComponent(location.pathname + location.search));
+  const found = answer.status === 204 ? {} : await answer.json();
+  if (!answer.ok) throw new ApiError(answer, found);
+  return found;
+}
+
+// Read all records of a listing, page by page.
+export async function all(path, member) {
+  const records = [];
+  for (let total = 1; records.length < total;) {
+    const page = await api('GET', `${path}?start=${records.length}&count=1000`);
+    records.push(...page[member]);
+    total = page[member].length ? page.total : 0;
+  }
+  return records;
+}

@@ -1,0 +1,105 @@
+// Messages, buttons, forms.
+
+import { byId, element } from './dom.js';
+
+export function say(kind, text) {
+  for (const id of ['failure', 'done']) byId(id).hidden = id !== kind;
+  byId(kind).textContent = text;
+}
+
+export function complain(error, form) {
+  say('failure', error.message);
+  for (const name of (form && error.fields) || []) {
+    const input = form.elements.namedItem(name);
+    if (input && input.setAttribute) input.setAttribute('aria-invalid', 'true');
+  }
+}
+
+// Disable a button while its action runs.
+export async function during(button, work, form) {
+  button.disabled = true;
+  for (const input of form ? form.elements : []) input.removeAttribute('aria-invalid');
+  try {
+    await work();
+  } catch (error) {
+    complain(error, form);
+  }
+  button.disabled = false;
+}
+
+export function button(text, work, className) {
+  const node = element('button', text, className === 'link' ? 'link' : `btn small ${className || ''}`.trim());
+  node.type = 'button';
+  node.addEventListener('click', () => during(node, work));
+  return node;
+}
+
+// Actions that cannot be undone ask for confirmation.
+export function buttonTwice(text, work) {
+  const node = button(text, () => {
+    if (node.textContent === text) {
+      node.textContent = 'Really?';
+      return undefined;
+    }
+    node.textContent = text;
+    return work();
+  }, 'danger');
+  return node;
+}
+
+export function buttons(...nodes) {
+  const box = element('span', null, 'buttons');
+  box.append(...nodes);
+  return box;
+}
+
+export function onSubmit(id, work) {
+  const form = byId(id);
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    during(form.querySelector('button'), () => work(form), form);
+  });
+}
+
+// Read the named inputs of a form. Empty ones are left out, a checked box is 1.
+export function values(form) {
+  const found = {};
+  for (const input of form.elements) {
+    if (!input.name) continue;
+    if (input.type === 'checkbox') found[input.name] = input.checked ? 1 : 0;
+    else if (input.value !== '') found[input.name] = input.value;
+  }
+  return found;
+}
+
+export function setValues(form, record) {
+  form.reset();
+  for (const input of form.elements) {
+    if (!input.name || !(input.name in record)) continue;
+    if (input.type === 'checkbox') input.checked = record[input.name] === 1;
+    else input.value = record[input.name] === null ? '' : String(record[input.name]);
+  }
+}
+
+export function options(select, entries, first) {
+  const nodes = entries.map(([value, text]) => {
+    const node = element('option', text);
+    node.value = value;
+    return node;
+  });
+  if (first !== undefined) {
+    const node = element('option', first);
+    node.value = '';
+    nodes.unshift(node);
+  }
+  select.replaceChildren(...nodes);
+}
+
+// Say what was done; goes after 6 s. Never for errors.
+export function toast(...content) {
+  const node = element('div', null, 'toast');
+  node.setAttribute('role', 'status');
+  node.append(...content);
+  document.body.append(node);
+  setTimeout(() => node.remove(), 6000);
+}

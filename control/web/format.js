@@ -1,0 +1,35 @@
+// Figures and times as words.
+
+// An unknown value is shown as a dash, never as zero.
+export function figure(value, digits) {
+  if (value === undefined || value === null) return '–';
+  return digits === undefined ? String(value) : Number(value).toFixed(digits);
+}
+
+const at = (text) => new Date(`${text.replace(' ', 'T')}Z`);
+
+// "4 min ago" of a time in UTC as the API writes it.
+export function ago(text) {
+  if (!text) return '–';
+  const s = Math.max(0, (Date.now() - at(text)) / 1000);
+  if (s < 60) return 'now';
+  if (s < 3600) return `${Math.floor(s / 60)} min ago`;
+  if (s < 86400) return `${Math.floor(s / 3600)} h ago`;
+  return `${Math.floor(s / 86400)} days ago`;
+}
+
+// "today 02:30", else the day; UTC.
+export function since(text) {
+  if (!text) return '–';
+  return text.slice(0, 10) === new Date().toISOString().slice(0, 10) ? `today ${text.slice(11, 16)}` : text.slice(0, 10);
+}
+
+export function timeNode(text, words) {
+  const node = document.createElement('time');
+  node.textContent = words(text);
+  if (text) {
+    node.dateTime = at(text).toISOString();
+    node.title = `${text} UTC`;
+  }
+  return node;
+}

@@ -1,0 +1,81 @@
+// All runs, newest first. The filters are in the address, so that a view can be shared.
+
+import { api, badge, button, byId, complain, during, fill, link, may, setValues, since, startPage, timeNode, values } from './page.js';
+
+const PAGE = 50;
+const COLUMNS = { status: 'session_status', test: 'test_name', project: 'project_name', tag: 'tags' };
+const POLL_MS = 2000;
+
+const asked = () => Object.fromEntries(new URLSearchParams(location.search));
+
+function query(filter) {
+  const search = new URLSearchParams({ start: filter.start || 0, count: PAGE });
+  for (const [name, column] of Object.entries(COLUMNS)) {
+    if (!filter[name]) continue;
+    search.append('filtername', column);
+    search.append('filterval', filter[name]);
+  }
+  if (filter.since) search.set('startdate', Date.parse(filter.since) / 1000);
+  return search;
+}
+
+function go(changes) {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(changes)) if (value && value !== '0') search.set(name, value);
+  history.pushState(null, '', search.size ? `/runs?${search}` : '/runs');
+  return draw();
+}
+
+function stop(run) {
+  if (run.status !== 'running' || !may('run')) return '';
+  return button('Stop', async () => {
+    await api('POST', `/runs/${run.id}/stop`);
+    await draw();
+  });
+}
+
+async function draw() {
+  const filter = asked();
+  const page = await api('GET', `/runs?${query(filter)}`);
+  fill('runs', page.runs, [
+    ['Verdict', (r) => badge(r.status)],
+    ['Test', (r) => link(r.test_name || r.testcase_name, `/run/details/${r.session_id}`), 'wide'],
+    ['Project', (r) => r.project_name || '–', 'wide-only'],
+    ['Result', (r) => r.result_description, 'wide'],
+    ['Started', (r) => timeNode(r.started_at, since)],
+    ['', stop],
+  ], 'No run matches. Clear a filter, or start a test.');
+  const start = Number(filter.start || 0);
+  byId('newer').hidden = start === 0;
+  byId('older').hidden = start + page.runs.length >= page.total;
+  byId('range').textContent = page.total ? `${start + 1} to ${start + page.runs.length} of ${page.total}` : '';
+  return page.runs.some((r) => r.status === 'running');
+}
+
+// Follow runs in progress; a new one is seen at the next load.
+async function follow() {
+  try {
+    await draw();
+  } catch (error) {
+    complain(error);
+  }
+  setTimeout(follow, POLL_MS);
+}
+
+startPage(async () => {
+  const form = byId('form');
+  setValues(form, asked());
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    during(form.querySelector('button'), () => go(values(form)), form);
+  });
+  const turn = (by) => go({ ...asked(), start: String(Math.max(0, Number(asked().start || 0) + by)) });
+  byId('newer').addEventListener('click', () => during(byId('newer'), () => turn(-PAGE)));
+  byId('older').addEventListener('click', () => during(byId('older'), () => turn(PAGE)));
+  window.addEventListener('popstate', () => {
+    setValues(form, asked());
+    draw().catch(complain);
+  });
+  await draw();
+  setTimeout(follow, POLL_MS);
+});

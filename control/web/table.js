@@ -1,0 +1,31 @@
+// Tables of records.
+
+import { byId, element } from './dom.js';
+
+// columns: [title, row -> text or node, 'number' | 'wide' | undefined]
+export function table(rows, columns) {
+  const tableNode = element('table');
+  const head = tableNode.createTHead().insertRow();
+  for (const [title, , kind] of columns) {
+    const cell = element('th', title, kind);
+    cell.scope = 'col';
+    head.append(cell);
+  }
+  const body = tableNode.createTBody();
+  for (const row of rows) {
+    const line = body.insertRow();
+    for (const [, cell, kind] of columns) {
+      const content = cell(row);
+      const node = element('td', content instanceof Node ? null : content, kind);
+      if (content instanceof Node) node.append(content);
+      line.append(node);
+    }
+  }
+  return tableNode;
+}
+
+export function fill(id, rows, columns, nothing) {
+  const box = element('div', null, 'scroll');
+  if (rows.length) box.append(table(rows, columns));
+  byId(id).replaceChildren(rows.length ? box : element('p', nothing, 'note'));
+}
