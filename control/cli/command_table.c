@@ -130,6 +130,36 @@ static const char emodel_help[] =
 	"\n"
 	"Exit status: 0; 1 there is no score, or the input cannot be read; 2 usage.\n";
 
+static const char apply_help[] =
+	"Usage: offhook apply -f DIR|FILE... [--dry-run] [--prune] [--yes]\n"
+	"\n"
+	"Prints how the controller's records differ from those in YAML files, then\n"
+	"changes them: projects, targets, pools, callback templates, appimages, tests,\n"
+	"schedules (docs/reference/yaml.md).\n"
+	"\n"
+	"  -f DIR|FILE    may be repeated; of a folder, its .yaml and .yml files\n"
+	"  --dry-run      print the differences only; exit status 1 if there are some\n"
+	"  --prune        delete tests and schedules of the projects in the files that\n"
+	"                 are not in the files; nothing else\n"
+	"  --yes          do not ask before deleting\n"
+	"  --set-secrets  send passwords again that the controller has\n"
+	"\n"
+	"Exit status: 0 done or nothing to do, 1 differences (--dry-run), 2 wrong file or\n"
+	"usage, 3 refused or no answer. Options of the controller: offhook help\n"
+	"controller\n";
+
+static const char export_help[] =
+	"Usage: offhook export [--to DIR] [KIND [NAME]]\n"
+	"\n"
+	"Writes records as YAML that `offhook apply` takes. Secrets are not written: each\n"
+	"is replaced by the name of a variable of the environment.\n"
+	"\n"
+	"  --to DIR   one file a kind, and the content of appimages; else standard output\n"
+	"  KIND       projects, targets, credential-pools, agent-pools,\n"
+	"             callback-templates, appimages, tests or schedules\n"
+	"\n"
+	"Options of the controller: offhook help controller\n";
+
 static const char help_help[] =
 	"Usage: offhook help [COMMAND [VERB]]\n"
 	"\n"
@@ -356,6 +386,10 @@ const struct command command_table[] = {
 	       scenario_verbs, true),
 	REMOTE("artifact", COMMAND_RUNS, "Recordings and captures of runs",
 	       artifact_verbs, false),
+	{"apply", COMMAND_RESOURCES, COMMANDS_REMOTE,
+	 "Make records as YAML files say", NULL, apply_help, false},
+	{"export", COMMAND_RESOURCES, COMMANDS_REMOTE,
+	 "Write records as YAML files", NULL, export_help, false},
 	REMOTE("agent", COMMAND_RESOURCES, "Agents that carry out runs",
 	       agent_verbs, true),
 	REMOTE("pool", COMMAND_RESOURCES, "Pools of agents", record_verbs,

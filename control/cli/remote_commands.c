@@ -1,5 +1,6 @@
 #include "control/cli/remote_commands.h"
 
+#include "control/cli/apply.h"
 #include "control/cli/client.h"
 #include "control/cli/commands.h"
 #include "control/cli/exit_code.h"
@@ -11,6 +12,8 @@
 
 /* Verbs of their own. list, show, create, ... of records: record_verbs.c. */
 static const struct remote_verb verbs[] = {
+	{"apply", NULL, apply_main},
+	{"export", NULL, export_main},
 	{"artifact", "list", record_artifact_list},
 	{"artifact", "save", record_artifact_save},
 	{"login", NULL, login_main},
