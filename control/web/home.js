@@ -2,7 +2,7 @@
 
 import { ago, all, api, byId, element, empty, fill, link, shape, since, startPage, strip, timeNode, complain, badge } from './page.js';
 import { drawFirst } from './first.js';
-import { readVerdicts } from './verdicts.js';
+import { readVerdicts, RUNS_MAX } from './verdicts.js';
 
 const POLL_MS = 5000;
 const BROKEN = ['failed', 'flaky', 'errored'];
@@ -19,6 +19,8 @@ function headline(tests) {
   if (flaky) parts.push(`${plural(flaky, 'test')} only sometimes passed.`);
   const errored = tests.filter((t) => t.state === 'errored').length;
   if (errored) parts.push(`${plural(errored, 'test')} could not be judged.`);
+  const unknown = tests.filter((t) => t.state === 'unknown').length;
+  if (unknown) parts.push(`Nothing is said of ${plural(unknown, 'test')}: not in the last ${RUNS_MAX} runs.`);
   byId('sentence').textContent = parts.join(' ');
   byId('sentence').hidden = !parts.length;
 }
@@ -67,7 +69,7 @@ function drawDaily(found, agents, schedules) {
   broken.sort((a, b) => BROKEN.indexOf(a.state) - BROKEN.indexOf(b.state));
   byId('broken-count').textContent = broken.length;
   byId('broken').replaceChildren(...(broken.length ? broken.map(brokenRow)
-    : [empty('Nothing is broken', 'The last run of every test passed, or the test has not run yet.')]));
+    : [empty('Nothing is broken', 'No test whose last run is known fails.')]));
   const passing = tests.filter((t) => t.state === 'passed');
   byId('passing-count').textContent = passing.length;
   fill('passing', passing.slice(0, 20), [

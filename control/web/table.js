@@ -27,5 +27,5 @@ export function table(rows, columns) {
 export function fill(id, rows, columns, nothing) {
   const box = element('div', null, 'scroll');
   if (rows.length) box.append(table(rows, columns));
-  byId(id).replaceChildren(rows.length ? box : element('p', nothing, 'note'));
+  byId(id).replaceChildren(rows.length ? box : element('p', nothing, 'empty'));
 }

@@ -4,9 +4,10 @@ import {
   ago, api, badge, button, buttonTwice, buttons, byId, complain, element, fill, link, may, options, setValues, startPage, strip,
   timeNode, toast, values,
 } from './page.js';
-import { readVerdicts } from './verdicts.js';
+import { readVerdicts, RUNS_MAX } from './verdicts.js';
 
-const ORDER = ['failed', 'flaky', 'errored', 'stopped', 'queued', 'passed'];
+const ORDER = ['failed', 'flaky', 'errored', 'stopped', 'queued', 'unknown', 'passed'];
+const WORDS = { queued: 'never run', unknown: `not in the last ${RUNS_MAX} runs` };
 const KEPT = ['project_id', 'agentpool_id', 'steps', 'conditions', 'description', 'tags', 'scenario', 'record',
   'callback_on_failure', 'callback_template_name', 'callback_url', 'retries_on_failure'];
 
@@ -48,7 +49,7 @@ function draw() {
     && (!filter.project || test.project_name === filter.project) && (!filter.state || state === filter.state)
     && (!filter.tag || JSON.parse(test.tags || '[]').includes(filter.tag)));
   fill('tests', shown, [
-    ['Last verdict', (t) => badge(t.state, t.state === 'queued' ? 'never run' : t.state)],
+    ['Last verdict', (t) => badge(t.state === 'unknown' ? 'queued' : t.state, WORDS[t.state] || t.state)],
     ['Test', (t) => link(t.test.name, `/runs?test=${encodeURIComponent(t.test.name)}`), 'wide'],
     ['Project', (t) => t.test.project_name, 'wide-only'],
     ['Last 21 runs', (t) => strip(t.runs.map((r) => r.status).reverse())],

@@ -2,7 +2,7 @@
 
 import { all, api } from './api.js';
 
-const RUNS_MAX = 1000;
+export const RUNS_MAX = 1000;
 const STRIP = 21;
 
 // A failing or errored streak began with the returned run; runs are newest first.
@@ -20,13 +20,15 @@ function changes(runs) {
   return judged.filter((r, i) => i && r.status !== judged[i - 1].status).length;
 }
 
-function stateOf(runs) {
-  if (!runs.length) return 'queued';
+// complete: all runs were read. Else a test without one may have run before those.
+function stateOf(runs, complete) {
+  if (!runs.length) return complete ? 'queued' : 'unknown';
   if (runs[0].status === 'passed' && changes(runs) >= 2) return 'flaky';
   return runs[0].status;
 }
 
-// @return {runs, tests: [{test, runs, state, since, last}]}; runs are the newest ones of all tests.
+// @return {total, runs, tests: [{test, runs, state, since, last}]}; runs are the newest RUNS_MAX of all tests.
+// state unknown: none of them is of this test.
 export async function readVerdicts() {
   const [tests, page] = await Promise.all([all('/tests', 'tests'), api('GET', `/runs?count=${RUNS_MAX}`)]);
   const runs = new Map(tests.map((t) => [t.id, []]));
@@ -34,8 +36,9 @@ export async function readVerdicts() {
     const own = runs.get(run.test_id);
     if (own && run.status !== 'running' && own.length < STRIP) own.push(run);
   }
+  const complete = page.runs.length >= page.total;
   return { total: page.total, runs: page.runs, tests: tests.map((test) => {
     const own = runs.get(test.id);
-    return { test, runs: own, state: stateOf(own), since: own.length ? begin(own).started_at : null, last: own[0] };
+    return { test, runs: own, state: stateOf(own, complete), since: own.length ? begin(own).started_at : null, last: own[0] };
   }) };
 }

@@ -337,6 +337,26 @@ def test_a_test_is_started_duplicated_and_deleted(page, lab):
     assert serious(page.driver) == []
 
 
+def test_a_test_outside_the_runs_read_is_unknown(page):
+    """The pages read the newest 1000 runs: a test without one there need not be a new one."""
+    page.open("/tests")
+    found = page.driver.execute_async_script("""
+        const [done] = [...arguments].slice(-1), real = window.fetch, states = [];
+        const answers = (total) => async (address) => new Response(JSON.stringify(
+          address.includes('/runs?') ? { runs: [{ id: 9, test_id: 2, status: 'failed' }], total }
+            : { tests: [{ id: 1 }, { id: 2 }], total: 2 }));
+        (async () => {
+          const { readVerdicts } = await import('/static/verdicts.js');
+          for (const total of [1, 1001]) {
+            window.fetch = answers(total);
+            states.push((await readVerdicts()).tests.map((t) => t.state));
+          }
+          window.fetch = real;
+          done(states);
+        })();""")
+    assert found == [["queued", "failed"], ["unknown", "failed"]]
+
+
 @pytest.mark.parametrize("path, values, shown", [
     ("/projects", {"description": "d"}, "d"),
     ("/targets", {"hosts": "192.0.2.1:5080 tcp\n192.0.2.2"}, "192.0.2.1:5080 tcp, 192.0.2.2"),
