@@ -116,4 +116,4 @@ def test_command_line(server, build, tmp_path):
         assert b.state()["user"] == {"name": "cli", "rights": "run"}
     assert "cli" in offhook("list")
     offhook("delete", number)
-    assert "no such user" in offhook("show", number, status=1)
+    assert "no such user" in offhook("show", number, status=3)

@@ -259,14 +259,14 @@ def test_command_line(bench, build, tmp_path):
     assert offhook("save", run, "files").splitlines() == [f"files/{role}-a.wav", f"files/{role}-b.txt"]
     assert (tmp_path / "files" / f"{role}-a.wav").read_bytes() == sound
     assert (tmp_path / "files" / f"{role}-b.txt").read_bytes() == b"text"
-    assert "File exists" in offhook("save", run, "files", status=1)
+    assert "File exists" in offhook("save", run, "files", status=3)
     assert (tmp_path / "files" / f"{role}-a.wav").read_bytes() == sound
-    assert "no such run" in offhook("save", NOBODY, "other", status=1)
+    assert "no such run" in offhook("save", NOBODY, "other", status=3)
     # a lost file leaves no entry that looks like it
     for file in bench.files(job):
         if file.read_bytes() == b"text":
             file.unlink()
-    assert "is lost" in offhook("save", run, "half", status=1)
+    assert "is lost" in offhook("save", run, "half", status=3)
     assert [f.name for f in (tmp_path / "half").iterdir()] == [f"{role}-a.wav"]
     for wrong in (["list"], ["save"], ["show", run], ["list", run, "x"], ["save", run, "a", "b"],
                   ["save", "../tests"]):
