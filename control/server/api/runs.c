@@ -10,6 +10,7 @@
 #include "control/server/run/start.h"
 #include "control/server/store/artifact_files.h"
 #include "control/server/store/store_run.h"
+#include "control/server/store/store_run_list.h"
 
 #include <errno.h>
 #include <string.h>

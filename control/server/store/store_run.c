@@ -5,6 +5,7 @@
 #include "control/server/store/record_text.h"
 #include "control/server/store/store_db.h"
 #include "control/server/store/store_run_internal.h"
+#include "control/server/store/store_run_list.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "control/server/store/store_run.h"
+#include "control/server/store/store_run_list.h"
 
 #include "base/buf.h"
 #include "base/str.h"
