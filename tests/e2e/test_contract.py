@@ -251,6 +251,15 @@ def run_in_progress(lab, o):
     send(lab, o, f"/runs/{lab.started()}")
 
 
+@provokes(409, "getRunsByIdReportJunit", "getRunsByIdReportMarkdown", "getRunsByIdReportHtml",
+          "getProjectsRunsByUuidReportJunit", "getProjectsRunsByUuidReportMarkdown",
+          "getProjectsRunsByUuidReportHtml")
+def report_of_what_runs(lab, o):
+    given = {"uuid": lab.start_project_run()} if "{uuid}" in o.path else {"id": lab.started()}
+    send(lab, o, address(o, **given))
+    lab.stop_all()
+
+
 @provokes(409, "postRunsByIdStop", "postProjectsRunsByUuidStop")
 def stopped_twice(lab, o):
     with lab.place(o, {}) as (given, _):

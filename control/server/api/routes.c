@@ -12,6 +12,7 @@
 #include "control/server/api/scenarios.h"
 #include "control/server/api/start.h"
 #include "control/server/api/users.h"
+#include "control/server/report/run_report.h"
 
 #include <string.h>
 
@@ -122,6 +123,9 @@ const struct route api_routes[] = {
 	{"POST", "/runs/:id/stop", "run stop", RIGHT_RUN, run_stop_request, NULL},
 	{"GET", "/runs/:id/artifacts", "artifacts of a run", RIGHT_READ, run_artifacts, NULL},
 	{"GET", "/runs/:id/artifacts/:role/:name", "artifact", RIGHT_READ, run_artifact_content, NULL},
+	{"GET", "/runs/:id/report/junit", "report of a run", RIGHT_READ, run_report_junit, NULL},
+	{"GET", "/runs/:id/report/markdown", "report of a run", RIGHT_READ, run_report_markdown, NULL},
+	{"GET", "/runs/:id/report/html", "report of a run", RIGHT_READ, run_report_html, NULL},
 	{"GET", "/runs/:sid/stats", "run metrics", RIGHT_READ, run_stats_dimensions, NULL},
 	{"GET", "/runs/:sid/stats/:measure", "run metrics", RIGHT_READ, run_stats_data, NULL},
 	{"GET", "/tests/:id/status/last", "test status", RIGHT_READ, test_status_last, NULL},
@@ -130,6 +134,9 @@ const struct route api_routes[] = {
 	{"POST", "/projects/:id/run", "start a project run", RIGHT_RUN, project_run, NULL},
 	{"POST", "/projects/run", "start a project run", RIGHT_RUN, project_run_legacy, "/projects/:id/run"},
 	{"GET", "/projects/runs/:uuid/status", "project run status", RIGHT_READ, project_run_status, NULL},
+	{"GET", "/projects/runs/:uuid/report/junit", "report of a project run", RIGHT_READ, project_report_junit, NULL},
+	{"GET", "/projects/runs/:uuid/report/markdown", "report of a project run", RIGHT_READ, project_report_markdown, NULL},
+	{"GET", "/projects/runs/:uuid/report/html", "report of a project run", RIGHT_READ, project_report_html, NULL},
 	{"DELETE", "/projects/runs/:uuid/kiosk", "revoke the public link", RIGHT_WRITE, project_run_revoke, NULL},
 	{"POST", "/projects/runs/:uuid/stop", "project run stop", RIGHT_RUN, project_run_stop, NULL},
 	{"GET", "/projects/:id/status/last", "project status", RIGHT_READ, project_status_last, NULL},

@@ -6,6 +6,7 @@
 #include "control/server/api/etag.h"
 #include "control/server/api/page.h"
 #include "control/server/api/resource.h"
+#include "control/server/report/run_report.h"
 #include "control/server/run/run.h"
 #include "control/server/run/start.h"
 #include "control/server/store/artifact_files.h"
@@ -167,21 +168,6 @@ static json_t *find_run(struct request *req, struct reply *rep)
 	return run;
 }
 
-static void add_report_url(struct request *req, json_t *run)
-{
-	const char *session =
-		json_string_value(json_object_get(run, "session_id"));
-	const char *kiosk = json_string_value(json_object_get(run, "kiosk_id"));
-
-	json_object_set_new(
-		run, "report_url",
-		kiosk ? json_sprintf("%s/kiosk/%s/%s", request_base_url(req),
-				     session, kiosk)
-		      : json_sprintf("%s/run/details/%s", request_base_url(req),
-				     session));
-	json_object_del(run, "kiosk_id");
-}
-
 void run_get(struct request *req, struct reply *rep)
 {
 	json_t *run = find_run(req, rep);
@@ -190,7 +176,7 @@ void run_get(struct request *req, struct reply *rep)
 
 	if (!run)
 		return;
-	add_report_url(req, run);
+	run_report_url(req, run);
 	err = etag_make(tag, run, 0, NULL);
 	reply_json(rep, 200, json_pack("{s:o}", "run", run));
 	if (err == 0)
@@ -264,7 +250,7 @@ static bool run_matches(struct request *req, struct reply *rep, json_t *run)
 	const char *wanted = request_header(req, "If-Match");
 	char tag[ETAG_BYTES];
 
-	add_report_url(req, run);
+	run_report_url(req, run);
 	if (!wanted ||
 	    (etag_make(tag, run, 0, NULL) == 0 && etag_allows(wanted, tag)))
 		return true;

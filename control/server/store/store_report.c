@@ -261,24 +261,79 @@ static int point_row(const struct db_value *row, size_t columns, void *arg)
 	return q->w->err;
 }
 
-int store_report_series(struct store *store, int64_t run_id, struct writer *w,
+/* @param measures  a JSON array of names; NULL: all */
+static int write_series(struct store *store, int64_t run_id,
+			const char *measures, struct writer *w,
 			const char *name)
 {
 	static const char sql[] =
 		"SELECT s.id, s.role, s.dir, s.measure, p.t, sum(p.n),"
 		" min(p.min), sum(p.avg * p.n) / sum(p.n), max(p.max)"
 		" FROM series s JOIN point p ON p.series_id = s.id"
-		" WHERE s.run_id = $1"
+		" WHERE s.run_id = $1 AND ($3 IS NULL OR s.measure IN"
+		" (SELECT value FROM json_each($3)))"
 		" GROUP BY s.id, s.role, s.dir, s.measure, p.t"
 		" ORDER BY s.measure, s.role DESC, s.dir, s.id, p.t LIMIT $2";
-	const struct db_value params[] = {DB_I(run_id),
-					  DB_I(REPORT_POINTS_MAX)};
+	const struct db_value params[] = {DB_I(run_id), DB_I(REPORT_POINTS_MAX),
+					  db_text(measures)};
 	struct series_query q = {.w = w, .series_id = -1};
 	int rows;
 
 	writer_open(w, name, '[');
-	rows = db_query(store_reader(store), sql, params, 2, point_row, &q);
+	rows = db_query(store_reader(store), sql, params, 3, point_row, &q);
 	end_series(&q);
 	writer_close(w, ']');
 	return rows < 0 ? rows : w->err;
+}
+
+int store_report_series(struct store *store, int64_t run_id, struct writer *w,
+			const char *name)
+{
+	return write_series(store, run_id, NULL, w, name);
+}
+
+int store_report_plots(struct store *store, int64_t run_id,
+		       const char *const *measures, struct writer *w)
+{
+	json_t *names = json_array();
+	char *text;
+	int err;
+
+	while (*measures)
+		json_array_append_new(names, json_string(*measures++));
+	text = json_dumps(names, JSON_COMPACT);
+	json_decref(names);
+	err = text ? write_series(store, run_id, text, w, NULL) : -ENOMEM;
+	free(text);
+	return err;
+}
+
+/* ---- agents ---- */
+
+static int agent_row(const struct db_value *row, size_t columns, void *arg)
+{
+	(void)columns;
+	return check(json_array_append_new(arg, json_pack("{s:s, s:s}", "role",
+							  row[0].bytes, "name",
+							  row[1].bytes)));
+}
+
+int store_report_agents(struct store *store, int64_t run_id, json_t **ret)
+{
+	const struct db_value id = DB_I(run_id);
+	json_t *agents = json_array();
+	int rows =
+		agents ? db_query(store_reader(store),
+				  "SELECT DISTINCT l.role, a.name FROM lease l "
+				  "JOIN agent a ON a.id = l.agent_id "
+				  "WHERE l.run_id = $1 ORDER BY l.role, a.name",
+				  &id, 1, agent_row, agents)
+		       : -ENOMEM;
+
+	if (rows < 0) {
+		json_decref(agents);
+		return rows;
+	}
+	*ret = agents;
+	return 0;
 }

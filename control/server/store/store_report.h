@@ -66,6 +66,18 @@ int store_report_events(struct store *store, int64_t run_id, const char *kind,
 int store_report_series(struct store *store, int64_t run_id, struct writer *w,
 			const char *name);
 
+/**
+ * Write an array of the series of some measures, without a name, as
+ * store_report_series() does.
+ * @param measures  their names; ends with NULL
+ * @return as store_report_series()
+ */
+int store_report_plots(struct store *store, int64_t run_id,
+		       const char *const *measures, struct writer *w);
+
+/** Read the agents of a run: [{role, name}]. @return 0; -ENOMEM; -EIO */
+int store_report_agents(struct store *store, int64_t run_id, json_t **ret);
+
 /** Count the SIP messages of a run. @return 0; -EIO */
 int store_report_message_count(struct store *store, int64_t run_id,
 			       int64_t *ret);

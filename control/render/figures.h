@@ -1,0 +1,54 @@
+/**
+ * The figures of a run by role: calls, post-dial delay, MOS, loss.
+ * Pure; thread: any.
+ */
+#ifndef OFFHOOK_RENDER_FIGURES_H
+#define OFFHOOK_RENDER_FIGURES_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Of a run; further roles are left out. */
+#define FIGURES_ROLES_MAX 16
+
+struct figure {
+	size_t n; /* 0: the figure is unknown */
+	double min;
+	double max;
+	double sum;
+};
+
+struct role_figures {
+	const char *role; /* borrowed from the report */
+	size_t calls;
+	size_t established;
+	size_t failed; /* not established, or not ended as expected */
+	size_t registrations;
+	size_t registered;
+	const char
+		*mos_scale; /* nb, wb, fb; "": unknown or several; borrowed */
+	struct figure register_ms;
+	struct figure pdd_ms;
+	/* of received streams */
+	struct figure mos;
+	struct figure loss_pct;
+	struct figure jitter_ms;
+	struct figure rtt_ms;
+};
+
+/** Average. n > 0 */
+double figure_average(const struct figure *f);
+
+/** True for a call that was not established, or ended otherwise than the test
+ * expects. */
+bool figures_call_failed(const json_t *call);
+
+/**
+ * Collect the figures of a report (render.h).
+ * @return number of roles, in order of their names' first appearance
+ */
+size_t figures_collect(struct role_figures roles[static FIGURES_ROLES_MAX],
+		       const json_t *report);
+
+#endif

@@ -1,0 +1,96 @@
+#include "control/render/outcome.h"
+
+#include "base/str.h"
+#include "control/wire/text.h"
+
+#include <string.h>
+#include <time.h>
+
+static const char *const words[] = {
+	[OUTCOME_PASSED] = "passed",
+	[OUTCOME_FAILED] = "failed",
+	[OUTCOME_ERRORED] = "errored",
+	[OUTCOME_STOPPED] = "stopped",
+};
+
+enum outcome_kind outcome_kind(const char *status)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strcmp(words[i], status) == 0)
+			return (enum outcome_kind)i;
+	return OUTCOME_ERRORED;
+}
+
+const char *outcome_word(enum outcome_kind kind)
+{
+	return words[kind];
+}
+
+bool outcome_time(const char *text, double *ret_s)
+{
+	struct tm tm = {0};
+	const char *end = strptime(text, "%Y-%m-%d %H:%M:%S", &tm);
+
+	if (!end || *end)
+		return false;
+	*ret_s = (double)timegm(&tm);
+	return true;
+}
+
+void outcome_of(struct outcome *ret, const json_t *report)
+{
+	const json_t *run = json_object_get(report, "run"), *verdict;
+	double start, stop;
+	size_t i;
+
+	*ret = (struct outcome){.kind = outcome_kind(text_of(run, "status"))};
+	json_array_foreach(json_object_get(report, "verdicts"), i, verdict)
+	{
+		ret->conditions++;
+		ret->failed +=
+			!json_is_true(json_object_get(verdict, "passed"));
+	}
+	if (outcome_time(text_of(run, "started_at"), &start) &&
+	    outcome_time(text_of(run, "stopped_at"), &stop) && stop >= start) {
+		ret->duration_s = stop - start;
+		ret->has_duration = true;
+	}
+}
+
+void outcome_text(char text[static OUTCOME_TEXT_BYTES],
+		  const struct outcome *outcome)
+{
+	const char *noun =
+		outcome->conditions == 1 ? "condition" : "conditions";
+
+	switch (outcome->kind) {
+	case OUTCOME_PASSED:
+		str_print(text, OUTCOME_TEXT_BYTES,
+			  outcome->conditions == 1 ? "the %zu %s holds"
+						   : "all %zu %s hold",
+			  outcome->conditions, noun);
+		break;
+	case OUTCOME_FAILED:
+		str_print(text, OUTCOME_TEXT_BYTES, "%zu of %zu %s failed",
+			  outcome->failed, outcome->conditions, noun);
+		break;
+	case OUTCOME_ERRORED:
+		str_print(text, OUTCOME_TEXT_BYTES,
+			  "the test could not be carried out or measured; no "
+			  "verdict is valid");
+		break;
+	case OUTCOME_STOPPED:
+		str_print(text, OUTCOME_TEXT_BYTES,
+			  "a user stopped the run; there is no verdict");
+		break;
+	}
+}
+
+const char *outcome_test_name(const json_t *run)
+{
+	const char *name = text_of(run, "test_name");
+
+	if (!name[0])
+		name = text_of(run, "testcase_name");
+	return name[0] ? name : "run";
+}

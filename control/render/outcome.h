@@ -1,0 +1,46 @@
+/**
+ * The outcome of a run in words, the same in every format.
+ * Pure; thread: any.
+ */
+#ifndef OFFHOOK_RENDER_OUTCOME_H
+#define OFFHOOK_RENDER_OUTCOME_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum outcome_kind {
+	OUTCOME_PASSED,
+	OUTCOME_FAILED,
+	OUTCOME_ERRORED, /* no verdict is valid */
+	OUTCOME_STOPPED, /* by a user: there is no verdict */
+};
+
+/** From the `status` of a run or project run. Others count as errored. */
+enum outcome_kind outcome_kind(const char *status);
+
+/** "passed", ... */
+const char *outcome_word(enum outcome_kind kind);
+
+struct outcome {
+	enum outcome_kind kind;
+	size_t conditions;
+	size_t failed; /* conditions */
+	double duration_s;
+	bool has_duration;
+};
+
+void outcome_of(struct outcome *ret, const json_t *report);
+
+/* "1 of 8 conditions failed", without what a name or sentence from outside says */
+#define OUTCOME_TEXT_BYTES 120
+void outcome_text(char text[static OUTCOME_TEXT_BYTES],
+		  const struct outcome *outcome);
+
+/** The name of a run's test. @return borrowed; "run" if it has none */
+const char *outcome_test_name(const json_t *run);
+
+/** The time of `YYYY-MM-DD HH:MM:SS`, UTC. @return true and s since 1970 */
+bool outcome_time(const char *text, double *ret_s);
+
+#endif

@@ -1,0 +1,313 @@
+/* Reports of runs: fragments of each format, hostile texts, ceilings. */
+#include "base/buf.h"
+#include "control/render/render.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char run_of[] =
+	"{'run': {'status': '%s', 'session_id': 's-1', 'test_name': '%s',"
+	" 'project_name': 'a.b', 'started_at': '2026-01-02 03:04:05',"
+	" 'stopped_at': '2026-01-02 03:04:15', 'attempt': 2,"
+	" 'report_url': 'http://c/run/details/s-1',"
+	" 'result_description': '%s'},"
+	" 'verdicts': [{'role': 'r', 'condition_type': 'r-mos-conditions',"
+	" 'text': 'MOS', 'passed': false, 'expected': 'at least 4.9',"
+	" 'actual': '4.4', 'call': 'r-1', 'sentence': 'MOS was 4.4'},"
+	" {'text': 'holds', 'passed': true, 'expected': '1', 'actual': '1'},"
+	" {'text': 'holds', 'passed': true, 'expected': '1', 'actual': '1'}],"
+	" 'calls': [{'role': 'r', 'call': 'r-1', 'established': true,"
+	" 'expected_end': true, 'pdd_ms': 12.5, 'streams': [{'dir': 'in',"
+	" 'mos_total': 4.4, 'mos_scale': 'nb', 'loss_pct': 0.5}]}],"
+	" 'series': [{'role': 'r', 'dir': 'in', 'measure': 'rtp_mos',"
+	" 'unit': '1..5', 'points': [{'t': 10, 'avg': 4.0},"
+	" {'t': 11, 'avg': 5.0}]}],"
+	" 'messages': [{'t_ms': 1.5, 'role': 'r', 'dir': 'sent',"
+	" 'peer': '192.0.2.1', 'line': 'INVITE', 'text': '%s'}]}";
+
+static json_t *report_of(const char *status, const char *name,
+			 const char *result, const char *message)
+{
+	char text[4096];
+	json_t *report;
+
+	assert_true(snprintf(text, sizeof(text), run_of, status, name, result,
+			     message) < (int)sizeof(text));
+	for (char *c = text; *c; c++)
+		if (*c == '\'')
+			*c = '"';
+	report = json_loads(text, 0, NULL);
+	assert_non_null(report);
+	return report;
+}
+
+typedef int(render_fn)(struct buf *out, const json_t *report);
+
+/* @return the document; freed by the caller */
+static char *rendered(render_fn *render, json_t *report, size_t ceiling)
+{
+	struct buf out;
+
+	buf_init(&out, ceiling);
+	assert_int_equal(render(&out, report), 0);
+	json_decref(report);
+	return out.data;
+}
+
+static void check(char *text, const char *const *has, const char *const *hasnot)
+{
+	for (; *has; has++)
+		if (!strstr(text, *has))
+			fail_msg("no %s in\n%s", *has, text);
+	for (; *hasnot; hasnot++)
+		if (strstr(text, *hasnot))
+			fail_msg("%s in\n%s", *hasnot, text);
+	free(text);
+}
+
+#define LIST(...) ((const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
+
+static void test_junit_failed_run(void **state)
+{
+	(void)state;
+	check(rendered(render_junit,
+		       report_of("failed", "t", "MOS was 4.4", ""),
+		       RENDER_JUNIT_BYTES),
+	      LIST("<testsuite name=\"t\" id=\"0\" tests=\"4\" failures=\"2\" "
+		   "errors=\"0\" skipped=\"0\" time=\"10.000\" "
+		   "timestamp=\"2026-01-02T03:04:05\">",
+		   "<testcase name=\"verdict\" classname=\"a_b.t\" "
+		   "time=\"10.000\"><failure type=\"failed\" "
+		   "message=\"MOS was 4.4\">",
+		   "<failure type=\"r-mos-conditions\" "
+		   "message=\"expected at least 4.9, was 4.4\">",
+		   "<testcase name=\"holds\" ", "<testcase name=\"holds #2\" ",
+		   "<property name=\"r.pdd_avg_ms\" value=\"12.5\"/>",
+		   "<property name=\"r.mos_min\" value=\"4.4\"/>",
+		   "<property name=\"attempt\" value=\"2\"/>"),
+	      LIST("<error", "<skipped"));
+}
+
+static void test_junit_errored_run_skips_its_conditions(void **state)
+{
+	(void)state;
+	check(rendered(render_junit,
+		       report_of("errored", "t", "packets were dropped", ""),
+		       RENDER_JUNIT_BYTES),
+	      LIST("failures=\"0\" errors=\"1\" skipped=\"3\"",
+		   "<error type=\"errored\" message=\"packets were dropped\">"),
+	      LIST("<failure"));
+}
+
+static void test_junit_stopped_run_is_skipped(void **state)
+{
+	json_t *report = report_of("stopped", "t", "", "");
+
+	(void)state;
+	json_object_del(report, "verdicts");
+	check(rendered(render_junit, report, RENDER_JUNIT_BYTES),
+	      LIST("tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\"",
+		   "<skipped message="),
+	      LIST("<failure", "<error"));
+}
+
+static void test_junit_has_only_characters_of_xml(void **state)
+{
+	(void)state;
+	check(rendered(render_junit,
+		       report_of("failed", "\\u0001\\u001b\\ufffe\\u0085x",
+				 "]]><a b=\\\"1\\\">&amp;", ""),
+		       RENDER_JUNIT_BYTES),
+	      LIST("name=\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdx\"",
+		   "]]&gt;&lt;a b=&quot;1&quot;&gt;&amp;amp;"),
+	      LIST("\x01", "\x1b", "\xef\xbf\xbe", "]]>"));
+}
+
+static void test_markdown_failed_run(void **state)
+{
+	(void)state;
+	check(rendered(render_markdown,
+		       report_of("failed", "t", "MOS was 4.4", ""),
+		       RENDER_MARKDOWN_BYTES),
+	      LIST("# ❌ t: failed\n", "failed: 1 of 3 conditions failed.",
+		   "| MOS | at least 4.9 | 4.4 | r-1 |",
+		   "| r | - | 1 of 1 | 12.50 / 12.50 | 4.40 / 4.40 nb | 0.50 |",
+		   "[Report](<http://c/run/details/s-1>)"),
+	      LIST("| holds"));
+}
+
+static void test_markdown_hostile_text_stays_text(void **state)
+{
+	(void)state;
+	check(rendered(render_markdown,
+		       report_of("errored",
+				 "<img src=x>[a](http://b)|`c`\\n# @d www.e",
+				 "x", ""),
+		       RENDER_MARKDOWN_BYTES),
+	      LIST("&lt;img src=x&gt;\\[a\\](http&#58;//b)\\|\\`c\\` "
+		   "\\#<!-- --> \\@<!-- -->d www\\.e: errored"),
+	      LIST("<img", "\n# @"));
+}
+
+static void test_html_hostile_text_stays_text(void **state)
+{
+	(void)state;
+	check(rendered(render_html,
+		       report_of("failed", "<script>1</script>",
+				 "<a onclick=\\\"x\\\">", "</pre><script>"),
+		       RENDER_HTML_BYTES),
+	      LIST("<h1>&lt;script&gt;1&lt;/script&gt; <span class=\"badge "
+		   "failed\">",
+		   "&lt;a onclick=&quot;x&quot;&gt;",
+		   "<pre>&lt;/pre&gt;&lt;script&gt;</pre>",
+		   "default-src 'none'; style-src 'sha256-",
+		   "<polyline class=\"s0\" points=\"56.0,46.5 632.0,10.0\"/>",
+		   "<details><summary><span class=\"t\">1.5 ms</span> r → "
+		   "192.0.2.1 INVITE</summary>"),
+	      LIST("<script", "<a onclick", "<img", "http-equiv=\"refresh\""));
+}
+
+static void test_links_are_http_only(void **state)
+{
+	json_t *report = report_of("passed", "t", "", "");
+
+	(void)state;
+	json_object_set_new(json_object_get(report, "run"), "report_url",
+			    json_string("javascript:alert(1)"));
+	json_incref(report);
+	check(rendered(render_html, report, RENDER_HTML_BYTES), LIST("passed"),
+	      LIST("javascript"));
+	check(rendered(render_markdown, report, RENDER_MARKDOWN_BYTES),
+	      LIST("passed"), LIST("javascript"));
+}
+
+/* A run with `count` verdicts, one of which failed, and as many calls. */
+static json_t *large_report(size_t count)
+{
+	json_t *report = report_of("failed", "t", "", "");
+	json_t *verdicts = json_object_get(report, "verdicts");
+	json_t *calls = json_object_get(report, "calls");
+	char name[3001];
+
+	memset(name, '@', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	json_array_clear(verdicts);
+	for (size_t i = 0; i <= count; i++) {
+		json_array_append_new(verdicts,
+				      json_pack("{s:s, s:b, s:s, s:s}", "text",
+						name, "passed", i != count,
+						"expected", name, "actual",
+						i == count ? "last" : name));
+		json_array_append_new(calls, json_pack("{s:s}", "role", name));
+	}
+	return report;
+}
+
+static void test_large_reports_are_bounded_and_say_so(void **state)
+{
+	json_t *report = large_report(20000);
+
+	(void)state;
+	json_incref(report);
+	check(rendered(render_junit, json_incref(report), RENDER_JUNIT_BYTES),
+	      LIST("tests=\"2001\" failures=\"2\"", ", was last",
+		   "18001 conditions are left out"),
+	      LIST());
+	check(rendered(render_html, json_incref(report), RENDER_HTML_BYTES),
+	      LIST("<td>last</td>", "19001 conditions are left out",
+		   "19802 calls are left out"),
+	      LIST());
+	check(rendered(render_markdown, report, RENDER_MARKDOWN_BYTES),
+	      LIST("| last |"), LIST());
+	json_decref(report);
+}
+
+static void test_markdown_with_the_most_failures_fits(void **state)
+{
+	json_t *report = large_report(500), *verdict;
+	size_t i;
+
+	(void)state;
+	json_array_foreach(json_object_get(report, "verdicts"), i, verdict)
+	{
+		json_object_set_new(verdict, "passed", json_false());
+	}
+	check(rendered(render_markdown, report, RENDER_MARKDOWN_BYTES / 2),
+	      LIST("451 more failed conditions are left out"), LIST());
+}
+
+static void test_ceiling_of_the_buffer_is_an_error(void **state)
+{
+	json_t *report = report_of("passed", "t", "", "");
+	struct buf out;
+
+	(void)state;
+	buf_init(&out, 100);
+	assert_true(render_junit(&out, report) < 0);
+	assert_true(render_html(&out, report) < 0);
+	buf_release(&out);
+	json_decref(report);
+}
+
+static void test_project_run_has_a_suite_a_test(void **state)
+{
+	json_t *head =
+		json_pack("{s:s, s:s, s:[{s:s, s:s, s:i}, {s:s, s:s, s:i}]}",
+			  "project_name", "<p>", "run_status", "failed", "runs",
+			  "test_name", "one", "status", "failed", "attempt", 1,
+			  "test_name", "two", "status", "passed", "attempt", 1);
+	const enum render_format all[] = {RENDER_JUNIT, RENDER_MARKDOWN,
+					  RENDER_HTML};
+	const char *const *has[] = {
+		LIST("<testsuites name=\"&lt;p&gt;\">",
+		     "<testsuite name=\"one\" id=\"1\"",
+		     "<testsuite name=\"two\" id=\"2\"", "</testsuites>"),
+		LIST("# ❌ &lt;p&gt;: failed", "| ❌ | one | 1 | failed |",
+		     "## ❌ one: failed", "## ✅ two: passed"),
+		LIST("<h1>&lt;p&gt;", "<a href=\"#run-2\">two</a>",
+		     "id=\"run-2\"", "<h2>two"),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		json_t *one = report_of("failed", "one", "", "");
+		json_t *two = report_of("passed", "two", "", "");
+		struct render r;
+		struct buf out;
+
+		buf_init(&out, RENDER_HTML_BYTES);
+		assert_int_equal(render_begin(&r, all[i], &out, head), 0);
+		assert_int_equal(render_run(&r, one), 0);
+		assert_int_equal(render_run(&r, two), 0);
+		assert_int_equal(render_end(&r), 0);
+		check(out.data, has[i], LIST());
+		json_decref(one);
+		json_decref(two);
+	}
+	json_decref(head);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_junit_failed_run),
+		cmocka_unit_test(test_junit_errored_run_skips_its_conditions),
+		cmocka_unit_test(test_junit_stopped_run_is_skipped),
+		cmocka_unit_test(test_junit_has_only_characters_of_xml),
+		cmocka_unit_test(test_markdown_failed_run),
+		cmocka_unit_test(test_markdown_hostile_text_stays_text),
+		cmocka_unit_test(test_html_hostile_text_stays_text),
+		cmocka_unit_test(test_links_are_http_only),
+		cmocka_unit_test(test_large_reports_are_bounded_and_say_so),
+		cmocka_unit_test(test_markdown_with_the_most_failures_fits),
+		cmocka_unit_test(test_ceiling_of_the_buffer_is_an_error),
+		cmocka_unit_test(test_project_run_has_a_suite_a_test),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
