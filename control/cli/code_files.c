@@ -101,7 +101,7 @@ int code_secret(const struct code_record *r, json_t *where,
 	size_t len;
 	int err = -ENOENT;
 
-	if (path && code_content(r, path, &text, &len) == 0) {
+	if (path && code_content(r, path, &text, &len) == 0 && text) {
 		text[strcspn(text, "\r\n")] = '\0';
 		value = text;
 	}
