@@ -447,7 +447,8 @@ static int refused(struct apply *a, const struct change *c, const char *reason)
 	size_t len = strcspn(reason, ": ");
 	char pointer[CODE_POINTER_BYTES];
 
-	if (!c->record)
+	/* without an answer nothing is known to be wrong in the file */
+	if (!c->record || !remote_status(client_remote(a->client)))
 		return client_refused(a->client, reason);
 	str_print(pointer, sizeof(pointer), "/%.*s", (int)len, reason);
 	code_complain(c->record, pointer, reason);
@@ -496,6 +497,19 @@ static int carry_out(struct apply *a, struct change *c)
 	return status;
 }
 
+static void say_stopped(const struct apply *a, const struct change *c,
+			size_t done, size_t total)
+{
+	bool answered = remote_status(client_remote(a->client)) != 0;
+
+	fprintf(stderr, "offhook: stopped at %s ", code_kinds[c->kind].title);
+	terminal_print(stderr, c->name, 0);
+	fprintf(stderr, "; %zu of %zu changes were made%s\n", done, total,
+		answered ? "; apply again after the correction"
+			 : ", and perhaps this one; apply again when the "
+			   "controller answers");
+}
+
 static int carry_out_all(struct apply *a)
 {
 	size_t total = a->change_count - count_of(a, CHANGE_NONE), done = 0;
@@ -508,11 +522,7 @@ static int carry_out_all(struct apply *a)
 		if (!status)
 			done++;
 		else
-			fprintf(stderr,
-				"offhook: stopped at %s %s; %zu of %zu changes "
-				"were made; apply again after the correction\n",
-				code_kinds[a->changes[i].kind].title,
-				a->changes[i].name, done, total);
+			say_stopped(a, &a->changes[i], done, total);
 	}
 	if (!status)
 		printf("done\n");

@@ -2,6 +2,7 @@
 import hashlib
 import json
 import os
+import pty
 import re
 import subprocess
 
@@ -189,6 +190,49 @@ def test_prune_deletes_in_named_projects_only(controllers, folder, offhook):
         assert line in said
     left = {name for kind, name in records(c) if kind in ("tests", "schedules")}
     assert left == {"Other call", "Weekly", "Once"}
+
+
+@pytest.mark.parametrize("answer", ["no", "yes"])
+def test_prune_asks_on_a_terminal(tmp_path, build, answer):
+    """After a "yes" the controller is gone: that is no fault of the file, and the name of what
+    was to be deleted cannot drive the terminal."""
+    file = tmp_path / "lab.yaml"
+    file.write_text("projects: [{name: Office}]\nschedules: []\n")
+    with Controller() as c:
+        project = c.api("POST", "/projects", {"name": "Office"})["project"]["id"]
+        c.api("POST", "/schedules", {"name": "Later\x1b[2J", "project_id": project, "cron": "@daily"})
+        ours, theirs = pty.openpty()
+        with subprocess.Popen([build / "offhook", "apply", "-f", file, "--prune"], stdin=theirs, stdout=theirs,
+                              stderr=theirs, env={**os.environ, "OFFHOOK_URL": c.witness().url, "TERM": "xterm",
+                                                  "OFFHOOK_KEY": ":".join(c.keys["admin"])}) as apply:
+            os.close(theirs)
+            said = read_until(ours, b"Delete 1 records?")
+            if answer == "yes":
+                c.stop()
+            os.write(ours, answer.encode() + b"\n")
+            said += read_until(ours, None)
+        os.close(ours)
+        if answer == "no":
+            assert [s["enabled"] for s in c.api("GET", "/schedules")["schedules"]] == [1]
+    assert b"- schedule Later?[2J" in said and b"\x1b[2J" not in said, said
+    if answer == "yes":
+        assert apply.returncode == 3, said
+        assert b"stopped at schedule Later?[2J; 0 of 1 changes were made, and perhaps this one" in said, said
+        assert b"lab.yaml" not in said, said
+
+
+def read_until(terminal, words):
+    """What a program prints until these words, or until it ends"""
+    said = b""
+    while words is None or words not in said:
+        try:
+            part = os.read(terminal, 4096)
+        except OSError:  # nobody has the other side any more
+            break
+        if not part:
+            break
+        said += part
+    return said
 
 
 def test_schema_is_that_of_the_api():
