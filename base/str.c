@@ -181,3 +181,33 @@ bool str_listed(const char *const *list, const char *text)
 	}
 	return false;
 }
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+size_t str_distance(const char *a, const char *b)
+{
+	size_t rows[3][STR_DISTANCE_MAX + 1], m = strlen(a), n = strlen(b);
+
+	if (m > STR_DISTANCE_MAX || n > STR_DISTANCE_MAX)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= n; j++)
+		rows[0][j] = j;
+	for (size_t i = 1; i <= m; i++) {
+		size_t *now = rows[i % 3], *before = rows[(i + 2) % 3];
+
+		now[0] = i;
+		for (size_t j = 1; j <= n; j++) {
+			now[j] = before[j - 1] + (a[i - 1] != b[j - 1]);
+			now[j] = least(now[j], before[j] + 1);
+			now[j] = least(now[j], now[j - 1] + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
+			    a[i - 2] == b[j - 1])
+				now[j] = least(now[j],
+					       rows[(i + 1) % 3][j - 2] + 1);
+		}
+	}
+	return rows[m % 3][n];
+}

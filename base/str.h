@@ -75,4 +75,14 @@ bool str_has_word(const char *words, const char *word);
  * @return the text is in the list */
 bool str_listed(const char *const *list, const char *text);
 
+/* Longest text that str_distance() compares, in bytes. */
+#define STR_DISTANCE_MAX 40
+
+/**
+ * Count the edits between two words: a byte inserted, removed or replaced, or
+ * two neighbours exchanged (optimal string alignment distance).
+ * @return SIZE_MAX: a word is longer than STR_DISTANCE_MAX
+ */
+size_t str_distance(const char *a, const char *b);
+
 #endif

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WORD_MAX  40
 #define REF_START "#/$defs/"
 
 extern const char code_schema_text[], code_schema_text_end[];
@@ -44,36 +43,6 @@ json_t *code_schema_new(void)
 
 /* ---- words ---- */
 
-static size_t least(size_t a, size_t b, size_t c)
-{
-	size_t min = a < b ? a : b;
-
-	return min < c ? min : c;
-}
-
-/* Edit distance of Levenshtein. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t len = strlen(b), row[WORD_MAX + 1];
-
-	if (strlen(a) > WORD_MAX || len > WORD_MAX)
-		return SIZE_MAX;
-	for (size_t j = 0; j <= len; j++)
-		row[j] = j;
-	for (; *a; a++) {
-		size_t corner = row[0]++;
-
-		for (size_t j = 1; j <= len; j++) {
-			size_t above = row[j];
-
-			row[j] = least(above + 1, row[j - 1] + 1,
-				       corner + (*a != b[j - 1]));
-			corner = above;
-		}
-	}
-	return row[len];
-}
-
 static const char *nearest(json_t *names, const char *name)
 {
 	const char *best = NULL, *key;
@@ -82,7 +51,7 @@ static const char *nearest(json_t *names, const char *name)
 
 	json_object_foreach(names, key, value)
 	{
-		size_t d = distance(name, key);
+		size_t d = str_distance(name, key);
 
 		if (d < best_distance) {
 			best = key;

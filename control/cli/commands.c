@@ -1,11 +1,12 @@
 #include "control/cli/commands.h"
 
+#include "base/str.h"
 #include "control/cli/exit_code.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_BYTES     40 /* longest name that is compared with others */
+#define NAME_BYTES     40 /* of a verb with its arguments */
 #define NEAREST_MAX    2  /* edits between a typo and what was meant */
 #define OVERVIEW_WIDTH 78
 
@@ -150,42 +151,10 @@ void command_help(FILE *out, const struct command *command,
 
 /* ---- typing errors ---- */
 
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-/* Damerau-Levenshtein distance, adjacent transpositions only. Texts of
- * NAME_BYTES or more are as far as can be. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t rows[3][NAME_BYTES + 1], m = strlen(a), n = strlen(b);
-
-	if (m >= NAME_BYTES || n >= NAME_BYTES)
-		return NAME_BYTES;
-	for (size_t j = 0; j <= n; j++)
-		rows[0][j] = j;
-	for (size_t i = 1; i <= m; i++) {
-		size_t *now = rows[i % 3], *before = rows[(i + 2) % 3];
-
-		now[0] = i;
-		for (size_t j = 1; j <= n; j++) {
-			now[j] = before[j - 1] + (a[i - 1] != b[j - 1]);
-			now[j] = least(now[j], before[j] + 1);
-			now[j] = least(now[j], now[j - 1] + 1);
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
-			    a[i - 2] == b[j - 1])
-				now[j] = least(now[j],
-					       rows[(i + 1) % 3][j - 2] + 1);
-		}
-	}
-	return rows[m % 3][n];
-}
-
 static void nearer(const char *name, const char *typo, const char **best,
 		   size_t *best_distance)
 {
-	size_t d = distance(name, typo);
+	size_t d = str_distance(name, typo);
 
 	/* what has to be replaced as a whole is no typing error */
 	if (d < *best_distance && d < strlen(name)) {

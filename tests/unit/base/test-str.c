@@ -139,6 +139,26 @@ static void test_utf8_repair(void **state)
 	}
 }
 
+static void test_distance_counts_edits(void **state)
+{
+	char word[STR_DISTANCE_MAX + 2];
+
+	(void)state;
+	assert_int_equal(str_distance("", ""), 0);
+	assert_int_equal(str_distance("", "abc"), 3);
+	assert_int_equal(str_distance("schedule", "schedules"), 1);
+	assert_int_equal(str_distance("agent", "agnet"), 1);
+	assert_int_equal(str_distance("kitten", "sitting"), 3);
+	assert_int_equal(str_distance("ca", "abc"), 3); /* no part twice */
+	memset(word, 'a', sizeof(word));
+	word[STR_DISTANCE_MAX] = '\0';
+	assert_int_equal(str_distance(word, ""), STR_DISTANCE_MAX);
+	word[STR_DISTANCE_MAX] = 'a';
+	word[STR_DISTANCE_MAX + 1] = '\0';
+	assert_true(str_distance(word, "") == SIZE_MAX);
+	assert_true(str_distance("", word) == SIZE_MAX);
+}
+
 static void test_state_names_round_trip(void **state)
 {
 	enum ua_state s;
@@ -187,6 +207,7 @@ int main(void)
 		cmocka_unit_test(test_listed_whole_text_only),
 		cmocka_unit_test(test_clock_format_known_time),
 		cmocka_unit_test(test_utf8_repair),
+		cmocka_unit_test(test_distance_counts_edits),
 		cmocka_unit_test(test_state_names_round_trip),
 	};
 
