@@ -145,11 +145,10 @@ const char *client_given_profile(const struct client *c)
 
 /* ---- connection ---- */
 
-/* @return 0; exit status */
-static int key_of_file(const char *path, char key[static KEY_BYTES])
+int client_read_key_file(const char *path, char *key, size_t size)
 {
 	FILE *file = fopen(path, "re");
-	bool read = file && fgets(key, KEY_BYTES, file);
+	bool read = file && fgets(key, (int)size, file);
 
 	if (file)
 		fclose(file);
@@ -171,8 +170,8 @@ static const char *variable(const char *name)
 	return value && value[0] ? value : NULL;
 }
 
-/* The profile that answers what options and environment leave open. Its key goes
- * to its own URL only. @param ret  borrowed; NULL: none */
+/* Find the profile that gives what neither options nor environment do. Its key
+ * is sent to its own URL only. @param ret  borrowed; NULL: none */
 static int choose_profile(struct client *c, const json_t **ret)
 {
 	char reason[PROFILE_REASON_BYTES];
@@ -211,7 +210,7 @@ static int find_key(struct client *c, const json_t *profile,
 	const char *given = c->profile ? NULL : variable("OFFHOOK_KEY");
 
 	if (c->key_file)
-		return key_of_file(c->key_file, key);
+		return client_read_key_file(c->key_file, key, KEY_BYTES);
 	if (!given)
 		given = member(profile, "key");
 	if (!given)

@@ -36,6 +36,13 @@ const char *client_given_key_file(const struct client *c);
 const char *client_given_ca_file(const struct client *c);
 const char *client_given_profile(const struct client *c);
 
+/**
+ * Read the first line of a key file, PUBLIC:SECRET.
+ * @param size  of key; a longer line is cut
+ * @return 0; CLI_EXIT_USAGE, the complaint was printed
+ */
+int client_read_key_file(const char *path, char *key, size_t size);
+
 /** Find URL and key and make the connection; no request is sent. Repeated calls
  * do nothing. @return 0; exit status, the complaint was printed */
 int client_connect(struct client *c);

@@ -41,19 +41,6 @@ static bool ask(const char *question, bool secret, char line[static LINE_BYTES])
 	return read && line[0];
 }
 
-static int read_key_file(const char *path, char key[static LINE_BYTES])
-{
-	FILE *file = fopen(path, "re");
-	bool read = file && fgets(key, LINE_BYTES, file);
-
-	if (file)
-		fclose(file);
-	if (!read)
-		return client_usage("the key file %s cannot be read", path);
-	key[strcspn(key, "\r\n")] = '\0';
-	return 0;
-}
-
 /* Send one request with the key. @return 0; exit status */
 static int verify(const char *url, const char *key, const char *ca)
 {
@@ -126,7 +113,8 @@ int login_main(struct client *c, int argc, char **argv)
 		    : !ask("URL of the controller", false, url))
 		return client_usage("which controller? --url URL");
 	if (client_given_key_file(c))
-		status = read_key_file(client_given_key_file(c), key);
+		status = client_read_key_file(client_given_key_file(c), key,
+					      sizeof(key));
 	else if (!ask("API key (PUBLIC:SECRET)", true, key))
 		status = client_usage("there is no key: --key-file FILE, or "
 				      "standard input");
