@@ -341,30 +341,6 @@ int remote_call_json(struct remote *r, const char *method, const char *path,
 	return err;
 }
 
-int remote_send(struct remote *r, const char *method, const char *path,
-		const char *media_type, const void *data, size_t len,
-		struct remote_answer *ret,
-		char reason[static REMOTE_REASON_BYTES])
-{
-	struct request q = {.method = method,
-			    .path = path,
-			    .media_type = media_type,
-			    .data = data,
-			    .len = len};
-	int err;
-
-	curl_easy_setopt(r->easy, CURLOPT_TIMEOUT, FILE_TIMEOUT_S);
-	err = request(r, &q, ret, reason);
-	curl_easy_setopt(r->easy, CURLOPT_TIMEOUT, TIMEOUT_S);
-	return err;
-}
-
-void remote_time_limit(struct remote *r, long ms)
-{
-	curl_easy_setopt(r->easy, CURLOPT_TIMEOUT_MS,
-			 ms ? ms : TIMEOUT_S * 1000);
-}
-
 long remote_status(const struct remote *r)
 {
 	return r->status;

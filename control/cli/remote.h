@@ -65,15 +65,6 @@ int remote_call_json(struct remote *r, const char *method, const char *path,
 		     struct remote_answer *ret,
 		     char reason[static REMOTE_REASON_BYTES]);
 
-/** The same with a body of any media type, such as a file; at most 10 min. */
-int remote_send(struct remote *r, const char *method, const char *path,
-		const char *media_type, const void *data, size_t len,
-		struct remote_answer *ret,
-		char reason[static REMOTE_REASON_BYTES]);
-
-/** Limit the time of each further request. @param ms  0: back to 30 s */
-void remote_time_limit(struct remote *r, long ms);
-
 /** Status of the last response; 0: there was none. */
 long remote_status(const struct remote *r);
 

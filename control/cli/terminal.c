@@ -2,34 +2,8 @@
 
 #include "base/str.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
-
-#define WIDTH_MIN     20
-#define WIDTH_UNKNOWN 80
-
-unsigned terminal_width(FILE *out)
-{
-	struct winsize size = {0};
-	int fd = fileno(out);
-
-	if (isatty(fd) != 1)
-		return 0;
-	if (ioctl(fd, TIOCGWINSZ, &size) || size.ws_col == 0)
-		return WIDTH_UNKNOWN;
-	return size.ws_col < WIDTH_MIN ? WIDTH_MIN : size.ws_col;
-}
-
-bool terminal_color(FILE *out)
-{
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-
-	/* no-color.org: present and not empty */
-	return isatty(fileno(out)) == 1 && !(no && *no) && term &&
-	       strcmp(term, "dumb") != 0;
-}
 
 /* Length of the character at text in bytes. @param ret_plain  false: it must not
  * be printed */

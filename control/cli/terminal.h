@@ -7,12 +7,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/** Columns of the terminal, at least 20. @return 0: it is no terminal */
-unsigned terminal_width(FILE *out);
-
-/** True if colour may be used: a terminal that is not dumb, without NO_COLOR. */
-bool terminal_color(FILE *out);
-
 /** Print text of the controller: control characters, with which it could drive
  * the terminal, become '?'. A broken UTF-8 sequence is one, too.
  * @param columns  at most so many, then the last one is "…"; 0: all
