@@ -1,5 +1,6 @@
 /**
- * `offhook login`, `logout` and `profile`: controllers and keys that are kept.
+ * `offhook login`, `logout` and `profile`: URL and API key of a controller,
+ * kept in a file under a name.
  */
 #ifndef OFFHOOK_CONTROL_CLI_LOGIN_H
 #define OFFHOOK_CONTROL_CLI_LOGIN_H

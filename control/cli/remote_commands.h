@@ -8,9 +8,9 @@
 
 struct client;
 
-/** Does a verb. argv[0] is the verb (of a command without verbs: the command);
- * the shared options are taken out. getopt_long() starts anew.
- * @return exit status */
+/** A verb and the function that carries it out. main() gets the verb in argv[0],
+ * or the command where it has no verbs, without the shared options;
+ * getopt_long() starts anew. It returns the exit status. */
 struct remote_verb {
 	const char *command;
 	const char *verb; /* NULL: the command has no verbs */

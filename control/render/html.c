@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Rows of a run's tables; what does not fit is counted. */
+/* Most rows of the tables of a run. The report says how many are left out. */
 #define VERDICTS_MAX 1000
 #define CALLS_MAX    200
 #define MESSAGES_MAX 500

@@ -88,8 +88,9 @@ static void lost(struct turn_stream *s, const char *reason)
 	epoll_ctl(s->all->epoll_fd, EPOLL_CTL_DEL, s->tcp, NULL);
 }
 
-/* The result of SSL_read_ex() or SSL_write_ex().
- * @return bytes; 0: not now; -1: the connection is gone */
+/* Map the result of SSL_read_ex() or SSL_write_ex().
+ * @param done  what it returned
+ * @return bytes; 0: it would block; -1: the connection is closed or broken */
 static ssize_t tls_result(struct turn_stream *s, int done, size_t bytes)
 {
 	int why = SSL_get_error(s->ssl, done);
