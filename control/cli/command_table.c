@@ -168,6 +168,11 @@ static const char help_help[] =
 	"(options of calls), controller (options of commands that use one), exit (the\n"
 	"exit status).\n";
 
+static const char names_help[] =
+	"Usage: offhook names COMMAND\n"
+	"\n"
+	"Prints the names of the records of a command, one a line, for completion.\n";
+
 static const char login_help[] =
 	"Usage: offhook login [--url URL] [--profile NAME] [--key-file FILE]\n"
 	"                     [--ca-file FILE]\n"
@@ -285,6 +290,12 @@ static const char exit_help[] =
 	"analyze, tap, emodel: 1 if there was nothing to measure or score, or the input\n"
 	"is damaged.\n";
 
+static const char completion_help[] =
+	"They are installed where the shells look for them. For one shell only:\n"
+	"  source <(offhook completion bash)    in ~/.bashrc, or zsh in ~/.zshrc\n"
+	"  offhook completion fish | source     in ~/.config/fish/config.fish\n"
+	"Names of records are asked of the controller.\n";
+
 /* ---- verbs ---- */
 
 static const char fields_help[] =
@@ -358,6 +369,13 @@ static const struct command_verb artifact_verbs[] = {
 	END,
 };
 
+static const struct command_verb completion_verbs[] = {
+	{"bash", "", "Print the script for bash", NULL},
+	{"zsh", "", "Print the script for zsh", NULL},
+	{"fish", "", "Print the script for fish", NULL},
+	END,
+};
+
 /* ---- all commands ---- */
 
 #define HERE(name, group, summary, help)                      \
@@ -413,6 +431,8 @@ const struct command command_table[] = {
 	REMOTE("callback-template", COMMAND_CONTROLLER,
 	       "Bodies of notifications", record_verbs, true),
 	HERE("help", COMMAND_OTHER, "Explain a command", help_help),
+	{"completion", COMMAND_OTHER, NULL, "Complete command lines in a shell",
+	 completion_verbs, completion_help, false},
 	HERE("account", COMMAND_TOPIC, "Options of accounts and addresses",
 	     account_help),
 	HERE("media", COMMAND_TOPIC, "Options of calls and media", media_help),
@@ -421,5 +441,7 @@ const struct command command_table[] = {
 	HERE("controller", COMMAND_TOPIC, "Options of remote commands",
 	     controller_help),
 	HERE("exit", COMMAND_TOPIC, "Exit status", exit_help),
+	{"names", COMMAND_HIDDEN, COMMANDS_REMOTE, "Names of records", NULL,
+	 names_help, false},
 	{NULL, COMMAND_HIDDEN, NULL, NULL, NULL, NULL, false},
 };

@@ -2,6 +2,7 @@
  * offhook-records for the records of a controller. */
 #include "control/cli/analyze.h"
 #include "control/cli/commands.h"
+#include "control/cli/completion.h"
 #include "control/cli/emodel.h"
 #include "control/cli/exit_code.h"
 #include "control/cli/options.h"
@@ -50,10 +51,9 @@ static const struct {
 	const char *name;
 	int (*main)(int argc, char **argv);
 } mains[] = {
-	{"analyze", analyze_main},
-	{"tap", tap_main},
-	{"emodel", emodel_main},
-	{"help", command_help_main},
+	{"analyze", analyze_main},       {"tap", tap_main},
+	{"emodel", emodel_main},         {"help", command_help_main},
+	{"completion", completion_main},
 };
 
 /* @param at  index of the command in argv */

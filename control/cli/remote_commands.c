@@ -5,6 +5,7 @@
 #include "control/cli/commands.h"
 #include "control/cli/exit_code.h"
 #include "control/cli/login.h"
+#include "control/cli/record_names.h"
 #include "control/cli/record_verbs.h"
 
 #include <getopt.h>
@@ -16,6 +17,7 @@ static const struct remote_verb verbs[] = {
 	{"export", NULL, export_main},
 	{"artifact", "list", record_artifact_list},
 	{"artifact", "save", record_artifact_save},
+	{"names", NULL, record_names_main},
 	{"login", NULL, login_main},
 	{"logout", NULL, login_logout},
 	{"profile", "list", login_profile_list},

@@ -87,6 +87,12 @@ def test_what_a_unit_starts_is_installed(name, root):
     assert (root / "usr/share/man" / f"man{page[1]}" / ".".join(page)).is_file()
 
 
+def test_completions_are_installed(root):
+    for name in ("bash-completion/completions/offhook", "zsh/vendor-completions/_offhook",
+                 "fish/vendor_completions.d/offhook.fish"):
+        assert "offhook" in (root / "usr/share" / name).read_text()
+
+
 def test_settings_are_not_overwritten(root):
     assert (root / "etc/offhook/offhook-controller.conf").read_text() == "port = 8443\n"
 
