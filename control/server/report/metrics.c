@@ -3,6 +3,8 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "conf/controller_conf.h"
+#include "control/server/report/metrics_text.h"
+#include "control/server/report/test_metrics.h"
 #include "control/server/request/controller.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_metrics.h"
@@ -12,16 +14,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* METRICS_AGENTS_MAX agents with names of 200 and 100 bytes, escaped, fit. */
-#define TEXT_BYTES (4u << 20)
-
-/* Write the first lines of a metric. */
-static int head(struct buf *b, const char *name, const char *type,
-		const char *help)
-{
-	return buf_print(b, "# HELP offhook_%s %s\n# TYPE offhook_%s %s\n",
-			 name, help, name, type);
-}
+/* METRICS_AGENTS_MAX agents and METRICS_TESTS_MAX tests with the longest names,
+ * escaped, fit. */
+#define TEXT_BYTES (16u << 20)
 
 struct labelled {
 	struct buf *text;
@@ -36,26 +31,13 @@ static int put_count(const char *group, int64_t count, void *arg)
 
 	if (!l->label)
 		return buf_print(l->text,
+				 "# HELP offhook_agents_%s Jobs of agents that "
+				 "are not offline.\n"
 				 "# TYPE offhook_agents_%s gauge\n"
 				 "offhook_agents_%s %" PRId64 "\n",
-				 group, group, count);
+				 group, group, group, count);
 	return buf_print(l->text, "offhook_%s{%s=\"%s\"} %" PRId64 "\n",
 			 l->name, l->label, group, count);
-}
-
-/* Write a label's value; names are chosen by users and need escaping. */
-static int put_escaped(struct buf *b, const char *text)
-{
-	int err = 0;
-
-	for (; !err && *text; text++) {
-		if (*text == '"' || *text == '\\')
-			err = buf_add(b, "\\", 1);
-		if (!err)
-			err = *text == '\n' ? buf_add(b, "\\n", 2)
-					    : buf_add(b, text, 1);
-	}
-	return err;
 }
 
 /* One metric of all agents: the format requires its lines together. */
@@ -103,14 +85,14 @@ static int put_agent(const struct agent_figures *agent, void *arg)
 
 	if (!m->value(agent, &value))
 		return 0;
-	err = buf_print(m->text, "offhook_agent_%s{pool=\"", m->name);
+	err = buf_print(m->text, "offhook_agent_%s{", m->name);
 	if (!err)
-		err = put_escaped(m->text, agent->pool);
+		err = metrics_text_label(m->text, "pool", agent->pool);
 	if (!err)
-		err = buf_print(m->text, "\",agent=\"");
+		err = buf_add(m->text, ",", 1);
 	if (!err)
-		err = put_escaped(m->text, agent->name);
-	return err ? err : buf_print(m->text, "\"} %.15g\n", value);
+		err = metrics_text_label(m->text, "agent", agent->name);
+	return err ? err : buf_print(m->text, "} %.15g\n", value);
 }
 
 static int put_agents(struct buf *b, struct request *req, int64_t seen)
@@ -136,7 +118,7 @@ static int put_agents(struct buf *b, struct request *req, int64_t seen)
 		int err;
 
 		str_print(name, sizeof(name), "agent_%s", metrics[i].name);
-		err = head(b, name, "gauge", metrics[i].help);
+		err = metrics_text_head(b, name, "gauge", metrics[i].help);
 		if (!err)
 			err = store_each_agent(request_store(req), seen,
 					       put_agent, &m);
@@ -152,8 +134,8 @@ static int put_artifacts(struct buf *b, struct request *req)
 	int err = store_artifact_bytes(request_store(req), &bytes);
 
 	if (!err)
-		err = head(b, "artifacts_bytes", "gauge",
-			   "Files of runs that are kept.");
+		err = metrics_text_head(b, "artifacts_bytes", "gauge",
+					"Files of runs that are kept.");
 	return err ? err
 		   : buf_print(b, "offhook_artifacts_bytes %" PRId64 "\n",
 			       bytes);
@@ -167,18 +149,20 @@ static int put_store(struct buf *b, struct request *req)
 	struct labelled done = {b, "runs_stored", "status"};
 	struct labelled agents = {b, "agents", "state"};
 	struct labelled places = {b, "agents", NULL};
-	int err = head(b, "runs_active", "gauge", "Runs in progress.");
+	int err = metrics_text_head(b, "runs_active", "gauge",
+				    "Runs in progress.");
 
 	if (!err)
 		err = store_count_active(request_store(req), put_count,
 					 &active);
 	if (!err)
-		err = head(b, "runs_stored", "gauge",
-			   "Runs that are over and not deleted.");
+		err = metrics_text_head(b, "runs_stored", "gauge",
+					"Runs that are over and not deleted.");
 	if (!err)
 		err = store_count_done(request_store(req), put_count, &done);
 	if (!err)
-		err = head(b, "agents", "gauge", "Enrolled agents.");
+		err = metrics_text_head(b, "agents", "gauge",
+					"Enrolled agents.");
 	if (!err)
 		err = store_count_agents(request_store(req), seen, put_count,
 					 &agents);
@@ -188,6 +172,8 @@ static int put_store(struct buf *b, struct request *req)
 	if (!err)
 		err = put_agents(b, req, seen);
 	if (!err)
+		err = test_metrics_put(b, request_store(req));
+	if (!err)
 		err = put_artifacts(b, req);
 	return err;
 }
@@ -195,8 +181,8 @@ static int put_store(struct buf *b, struct request *req)
 static int put_http(struct buf *b, const struct http_counters *c)
 {
 	static const double bounds[HTTP_TIMES_MAX] = HTTP_TIMES;
-	int err = head(b, "http_answers_total", "counter",
-		       "Answers by class of their status.");
+	int err = metrics_text_head(b, "http_answers_total", "counter",
+				    "Answers by class of their status.");
 
 	for (int i = 1; !err && i < 6; i++)
 		err = buf_print(b,
@@ -204,9 +190,10 @@ static int put_http(struct buf *b, const struct http_counters *c)
 				"%" PRIu64 "\n",
 				i, c->answers[i]);
 	if (!err)
-		err = head(b, "http_answer_seconds", "histogram",
-			   "From a request's headers to the end of its answer; "
-			   "long-polls wait by intention.");
+		err = metrics_text_head(
+			b, "http_answer_seconds", "histogram",
+			"From a request's headers to the end of its answer; "
+			"long-polls wait by intention.");
 	for (size_t i = 0; !err && i < HTTP_TIMES_MAX; i++)
 		err = buf_print(b,
 				"offhook_http_answer_seconds_bucket{le=\"%g\"} "
@@ -221,14 +208,15 @@ static int put_http(struct buf *b, const struct http_counters *c)
 			c->times[HTTP_TIMES_MAX], c->seconds,
 			c->times[HTTP_TIMES_MAX]);
 	if (!err)
-		err = head(b, "http_requests_open", "gauge",
-			   "Requests that are not answered yet.");
+		err = metrics_text_head(b, "http_requests_open", "gauge",
+					"Requests that are not answered yet.");
 	if (!err)
 		err = buf_print(b, "offhook_http_requests_open %u\n",
 				c->active);
 	if (!err)
-		err = head(b, "http_requests_queued", "gauge",
-			   "Of these: waiting for a worker, or parked.");
+		err = metrics_text_head(
+			b, "http_requests_queued", "gauge",
+			"Of these: waiting for a worker, or parked.");
 	if (!err)
 		err = buf_print(b, "offhook_http_requests_queued %zu\n",
 				c->queued);
@@ -250,8 +238,10 @@ static int put_process(struct buf *b)
 	getrusage(RUSAGE_SELF, &usage);
 	return buf_print(
 		b,
+		"# HELP process_cpu_seconds_total User and system time.\n"
 		"# TYPE process_cpu_seconds_total counter\n"
 		"process_cpu_seconds_total %.6f\n"
+		"# HELP process_resident_memory_bytes Resident memory.\n"
 		"# TYPE process_resident_memory_bytes gauge\n"
 		"process_resident_memory_bytes %lld\n",
 		(double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
@@ -268,7 +258,7 @@ void metrics_get(struct request *req, struct reply *rep)
 	int err;
 
 	buf_init(&text, TEXT_BYTES);
-	err = head(&text, "build_info", "gauge", "Always 1.");
+	err = metrics_text_head(&text, "build_info", "gauge", "Always 1.");
 	if (!err)
 		err = buf_print(&text, "offhook_build_info{version=\"%s\"} 1\n",
 				OFFHOOK_VERSION);

@@ -116,6 +116,92 @@ int store_each_agent(struct store *s, int64_t seen_after_ms,
 	return err < 0 ? err : 0;
 }
 
+struct test_telling {
+	store_test_h *test_h;
+	void *arg;
+};
+
+/* Read a figure in a unit's multiple. */
+static struct test_figure figure(const struct db_value *v, double scale)
+{
+	return v->type == DB_NULL
+		       ? (struct test_figure){.known = false}
+		       : (struct test_figure){true, db_number(v) * scale};
+}
+
+static int test_row(const struct db_value *row, size_t columns, void *arg)
+{
+	const struct test_telling *t = arg;
+	const struct test_figures test = {
+		.project = row[0].bytes,
+		.name = row[1].bytes,
+		.verdict = row[2].type == DB_TEXT ? row[2].bytes : NULL,
+		.ended_s = figure(&row[3], 1e-3),
+		.duration_s = figure(&row[4], 1e-3),
+		.mos = figure(&row[5], 1),
+		.mos_min = figure(&row[6], 1),
+		.loss = figure(&row[7], 1e-2),
+		.pdd_s = figure(&row[8], 1e-3),
+		.pdd_max_s = figure(&row[9], 1e-3),
+	};
+
+	(void)columns;
+	return t->test_h(&test, t->arg);
+}
+
+/* SQL: the mean of a measure, and one of its columns. */
+#define OF(measure, value) \
+	"CASE WHEN s.measure = '" measure "' THEN " value " END"
+#define MEAN(measure) \
+	"sum(" OF(measure, "x.avg * x.n") ") / sum(" OF(measure, "x.n") ")"
+
+/* The last run of a test is found by the index run_by_test: how many are stored
+ * does not matter. */
+#define LAST_RUNS                                        \
+	"(SELECT id AS test_id, (SELECT id FROM run "    \
+	"WHERE test_id = test.id AND phase = 'done' "    \
+	"AND status IN ('passed', 'failed', 'errored') " \
+	"AND retry_state IN ('none', 'refused') "        \
+	"ORDER BY id DESC LIMIT 1) AS run_id FROM test " \
+	"ORDER BY id LIMIT $1)"
+#define EACH_TEST                                                                                                              \
+	"SELECT p.name, t.name, r.status, r.stopped_at, "                                                                      \
+	"r.stopped_at - r.started_at, f.mos, f.mos_min, f.loss, f.pdd, "                                                       \
+	"f.pdd_max FROM (SELECT l.test_id, l.run_id, " MEAN(                                                                   \
+		"rtp_mos") " AS mos, "                                                                                         \
+			   "min(" OF("rtp_mos", "x.min") ") AS mos_min, " MEAN("rtp_lost_pct") " AS loss, " MEAN(              \
+				   "sip_pdd") " AS pdd, "                                                                      \
+					      "max(" OF(                                                                       \
+						      "sip_pdd",                                                               \
+						      "x.max") ") AS pdd_max "                                                 \
+							       "FROM " LAST_RUNS                                               \
+							       " l LEFT JOIN series s ON "                                     \
+							       "s.run_id = l.run_id AND (s.measure = 'sip_pdd' OR "            \
+							       "(s.dir = 'in' AND s.measure IN ('rtp_mos', 'rtp_lost_pct'))) " \
+							       "LEFT JOIN point x ON x.series_id = s.id "                      \
+							       "GROUP BY l.test_id, l.run_id) f "                              \
+							       "JOIN test t ON t.id = f.test_id "                              \
+							       "JOIN project p ON p.id = t.project_id "                        \
+							       "LEFT JOIN run r ON r.id = f.run_id ORDER BY t.id"
+
+int store_each_test(struct store *s, store_test_h *test_h, void *arg)
+{
+	const struct db_value max = DB_I(METRICS_TESTS_MAX);
+	struct test_telling telling = {test_h, arg};
+	int err = db_query(store_reader(s), EACH_TEST, &max, 1, test_row,
+			   &telling);
+
+	return err < 0 ? err : 0;
+}
+
+int store_count_tests(struct store *s, int64_t *ret)
+{
+	int err = db_query(store_reader(s), "SELECT count(*) FROM test", NULL,
+			   0, db_integer_row, ret);
+
+	return err < 0 ? err : 0;
+}
+
 int store_artifact_bytes(struct store *s, int64_t *ret)
 {
 	int err = db_query(store_reader(s),

@@ -49,6 +49,37 @@ typedef int(store_agent_h)(const struct agent_figures *agent, void *arg);
 int store_each_agent(struct store *s, int64_t seen_after_ms,
 		     store_agent_h *agent_h, void *arg);
 
+/* Ceiling of tests with figures of their own; others have none. */
+#define METRICS_TESTS_MAX 1000
+
+struct test_figure {
+	bool known;
+	double value;
+};
+
+/* A test with its last verdict: that of the last run that passed, failed or was
+ * errored and is not tried again. The figures are of that run. */
+struct test_figures {
+	const char *project; /* names, not escaped */
+	const char *name;
+	const char *verdict;        /* NULL: no run has one */
+	struct test_figure ended_s; /* since 1970 */
+	struct test_figure duration_s;
+	struct test_figure mos; /* mean of the received streams' seconds */
+	struct test_figure mos_min;
+	struct test_figure loss; /* 0..1, mean of the same */
+	struct test_figure pdd_s;
+	struct test_figure pdd_max_s;
+};
+typedef int(store_test_h)(const struct test_figures *test, void *arg);
+
+/** Call a function with each of the first METRICS_TESTS_MAX tests, in the order
+ * of ids. @return 0; -EIO; or the handler's value */
+int store_each_test(struct store *s, store_test_h *test_h, void *arg);
+
+/** Count all tests. @return 0; -EIO */
+int store_count_tests(struct store *s, int64_t *ret);
+
 /** Sum the bytes of all artifacts. @return 0; -EIO */
 int store_artifact_bytes(struct store *s, int64_t *ret);
 
