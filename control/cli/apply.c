@@ -29,6 +29,7 @@ struct change {
 	enum code_kind_index kind;
 	char name[CODE_NAME_BYTES];
 	const struct code_record *record; /* NULL: to delete */
+	bool fresh;                       /* apply_fresh() */
 	json_int_t id;                    /* 0: to create */
 	json_t *old, *new;                /* reduced */
 	json_t *secrets; /* members of the body that hold the secrets */
@@ -40,6 +41,7 @@ struct apply {
 	const char *paths[PATHS_MAX];
 	size_t path_count;
 	bool dry_run, prune, yes, set_secrets;
+	bool fresh; /* apply_fresh() */
 	/* made in this order */
 	struct client *client;
 	json_t *schema;
@@ -178,10 +180,10 @@ static void unknown_name(void *arg, const char *pointer,
 	struct change *c = arg;
 	char reason[CODE_REASON_BYTES];
 
-	str_print(
-		reason, sizeof(reason),
-		"there is no %s %s, neither in the files nor at the controller",
-		code_kinds[kind].title, name);
+	str_print(reason, sizeof(reason), "there is no %s %s, %s",
+		  code_kinds[kind].title, name,
+		  c->fresh ? "as it stands in no file"
+			   : "neither in the files nor at the controller");
 	code_complain(c->record, pointer, reason);
 	c->type = CHANGE_DELETE; /* it is wrong: see plan_record() */
 }
@@ -233,7 +235,7 @@ static int plan_record(struct apply *a, const struct code_record *r,
 {
 	int status = 0;
 
-	*c = (struct change){.kind = r->kind, .record = r};
+	*c = (struct change){.kind = r->kind, .record = r, .fresh = a->fresh};
 	code_name(r->kind, r->value, c->name);
 	c->id = json_integer_value(
 		json_object_get(code_state_names(a->state, r->kind), c->name));
@@ -374,6 +376,12 @@ static void note_known(struct apply *a, const struct code_record *r,
 	}
 }
 
+/* Kinds that a controller acts on by itself. */
+static bool starts_or_tells(enum code_kind_index kind)
+{
+	return kind == CODE_SCHEDULE || kind == CODE_CALLBACK_TEMPLATE;
+}
+
 static int plan(struct apply *a)
 {
 	size_t count;
@@ -395,6 +403,8 @@ static int plan(struct apply *a)
 	for (size_t i = 0; i < count && !status; i++) {
 		if (a->change_count == CODE_RECORDS_MAX)
 			return client_usage("there are too many records");
+		if (a->fresh && starts_or_tells(r[i].kind))
+			continue;
 		status = plan_record(a, &r[i], &a->changes[a->change_count++]);
 	}
 	return status ? status : a->wrong ? CLI_EXIT_USAGE : 0;
@@ -452,7 +462,9 @@ static int refused(struct apply *a, const struct change *c, const char *reason)
 		return client_refused(a->client, reason);
 	str_print(pointer, sizeof(pointer), "/%.*s", (int)len, reason);
 	code_complain(c->record, pointer, reason);
-	return CLI_EXIT_ERRORED;
+	return a->fresh && remote_status(client_remote(a->client)) < 500
+		       ? CLI_EXIT_USAGE
+		       : CLI_EXIT_ERRORED;
 }
 
 static int carry_out(struct apply *a, struct change *c)
@@ -521,10 +533,10 @@ static int carry_out_all(struct apply *a)
 		status = carry_out(a, &a->changes[i]);
 		if (!status)
 			done++;
-		else
+		else if (!a->fresh)
 			say_stopped(a, &a->changes[i], done, total);
 	}
-	if (!status)
+	if (!status && !a->fresh)
 		printf("done\n");
 	return status;
 }
@@ -593,8 +605,6 @@ static void release(struct apply *a)
 	free(a->changes);
 	json_decref(a->known);
 	code_state_free(a->state);
-	code_files_free(a->files);
-	json_decref(a->schema);
 }
 
 int apply_main(struct client *client, int argc, char **argv)
@@ -617,6 +627,24 @@ int apply_main(struct client *client, int argc, char **argv)
 		else
 			status = carry_out_all(&a);
 	}
+	release(&a);
+	code_files_free(a.files);
+	json_decref(a.schema);
+	return status;
+}
+
+int apply_fresh(struct client *client, json_t *schema, struct code_files *files)
+{
+	struct apply a = {.client = client,
+			  .schema = schema,
+			  .files = files,
+			  .fresh = true};
+	int status = code_state_new(&a.state, client, schema);
+
+	if (!status)
+		status = plan(&a);
+	if (!status)
+		status = carry_out_all(&a);
 	release(&a);
 	return status;
 }

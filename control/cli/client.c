@@ -250,6 +250,17 @@ int client_connect(struct client *c)
 		   : 0;
 }
 
+int client_connect_to(struct client *c, const char *url, const char *key)
+{
+	char reason[REMOTE_REASON_BYTES];
+	int err = remote_new(&c->remote, url, key, NULL, reason);
+
+	c->used_url = url;
+	return err ? client_usage("%s",
+				  err == -EINVAL ? reason : strerror(-err))
+		   : 0;
+}
+
 struct remote *client_remote(struct client *c)
 {
 	return c->remote;

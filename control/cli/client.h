@@ -47,6 +47,10 @@ int client_read_key_file(const char *path, char *key, size_t size);
  * do nothing. @return 0; exit status, the complaint was printed */
 int client_connect(struct client *c);
 
+/** Connect to a controller whatever options, environment and profiles say.
+ * @param url  borrowed until client_free() @return as client_connect() */
+int client_connect_to(struct client *c, const char *url, const char *key);
+
 /** The connection. @return NULL before client_connect() succeeded */
 struct remote *client_remote(struct client *c);
 

@@ -148,6 +148,25 @@ static const char apply_help[] =
 	"usage, 3 refused or no answer. Options of the controller: offhook help\n"
 	"controller\n";
 
+static const char local_help[] =
+	"Usage: offhook local FILE.yaml|DIR... [OPTION]...\n"
+	"\n"
+	"Runs the tests of YAML files (offhook apply) on a controller and agents of its\n"
+	"own, which end with the command, and prints the verdicts.\n"
+	"\n"
+	"  --test NAME         only this test; may be repeated (default: all)\n"
+	"  --junit FILE, --html FILE, --markdown FILE  the reports of the runs\n"
+	"  --bind ADDRESS      of this host, for SIP and RTP (default: 127.0.0.1)\n"
+	"  --rtp-ports MIN-MAX  for RTP (default: 20000-29999)\n"
+	"  --agents N          agents in each pool (default: 1)\n"
+	"  --keep              keep the folder with database and logs, print its path\n"
+	"  --json              print one JSON object\n"
+	"\n"
+	"Schedules and callbacks of the files are left out.\n"
+	"\n"
+	"Exit status: 0 all passed, 1 one failed, 2 wrong file or usage, 3 one errored and\n"
+	"none failed, or interrupted.\n";
+
 static const char export_help[] =
 	"Usage: offhook export [--to DIR] [KIND [NAME]]\n"
 	"\n"
@@ -393,6 +412,8 @@ const struct command command_table[] = {
 	HERE("answer", COMMAND_CALLS, "Take calls, measure them", answer_help),
 	HERE("register", COMMAND_CALLS, "Register, and unregister again",
 	     register_help),
+	{"local", COMMAND_CALLS, COMMANDS_REMOTE, "Run the tests of YAML files",
+	 NULL, local_help, false},
 	HERE("analyze", COMMAND_MEASURE, "Measure the RTP of a capture",
 	     analyze_help),
 	HERE("tap", COMMAND_MEASURE, "Measure the RTP of an interface, live",

@@ -145,7 +145,8 @@ void command_help(FILE *out, const struct command *command,
 	} else {
 		fputs(command->help, out);
 	}
-	if (command->program)
+	/* of calls: they use a controller of their own */
+	if (command->program && command->group != COMMAND_CALLS)
 		fputs(remote_options, out);
 }
 

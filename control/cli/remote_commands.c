@@ -4,6 +4,7 @@
 #include "control/cli/client.h"
 #include "control/cli/commands.h"
 #include "control/cli/exit_code.h"
+#include "control/cli/local.h"
 #include "control/cli/login.h"
 #include "control/cli/record_names.h"
 #include "control/cli/record_verbs.h"
@@ -18,6 +19,7 @@ static const struct remote_verb verbs[] = {
 	{"artifact", "list", record_artifact_list},
 	{"artifact", "save", record_artifact_save},
 	{"names", NULL, record_names_main},
+	{"local", NULL, local_main},
 	{"login", NULL, login_main},
 	{"logout", NULL, login_logout},
 	{"profile", "list", login_profile_list},
