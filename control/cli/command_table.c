@@ -164,8 +164,8 @@ static const char local_help[] =
 	"\n"
 	"Schedules and callbacks of the files are left out.\n"
 	"\n"
-	"Exit status: 0 all passed, 1 one failed, 2 wrong file or usage, 3 one errored and\n"
-	"none failed, or interrupted.\n";
+	"Exit status: 0 all passed, 1 one failed, 2 wrong file or usage, 3 one errored\n"
+	"and none failed, or interrupted.\n";
 
 static const char export_help[] =
 	"Usage: offhook export [--to DIR] [KIND [NAME]]\n"

@@ -77,6 +77,12 @@ bool command_help_asked(int argc, const char *const *argv)
 	return false;
 }
 
+bool command_has_shared_options(const struct command *command)
+{
+	/* the others have a controller of their own */
+	return command->program && command->group != COMMAND_CALLS;
+}
+
 /* ---- help ---- */
 
 /* Print the names of a group within OVERVIEW_WIDTH columns. */
@@ -145,8 +151,7 @@ void command_help(FILE *out, const struct command *command,
 	} else {
 		fputs(command->help, out);
 	}
-	/* of calls: they use a controller of their own */
-	if (command->program && command->group != COMMAND_CALLS)
+	if (command_has_shared_options(command))
 		fputs(remote_options, out);
 }
 

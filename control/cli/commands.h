@@ -51,6 +51,9 @@ const struct command *command_find(const char *name);
 const struct command_verb *command_verb_find(const struct command *command,
 					     const char *name);
 
+/** True for a command that takes the options of all remote commands. */
+bool command_has_shared_options(const struct command *command);
+
 /**
  * Find the command in a command line: the first argument that is neither an
  * option that all remote commands share nor the value of one.

@@ -113,7 +113,7 @@ static void options_find(struct option_list *l, const struct command *c,
 		options_of_help(l, c->help);
 		options_of_pages(l, c->help);
 	}
-	if (c->program)
+	if (command_has_shared_options(c))
 		options_of_topic(l, "controller");
 	options_of_line(l, "--help  explain it");
 }
