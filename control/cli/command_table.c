@@ -366,6 +366,58 @@ static const struct command_verb schedule_verbs[] = {
 	END,
 };
 
+static const char run_list_help[] =
+	"  --status S       running, passed, failed, errored or stopped\n"
+	"  --test NAME, --project NAME, --pool NAME, --tag TAG\n"
+	"  --since T, --until T  started then: 2026-01-31, \"2026-01-31 23:59\" (UTC),\n"
+	"                   or so long ago: 90m, 12h, 7d\n"
+	"  --filter C=V     V in a column of GET /runs, may be repeated\n"
+	"  --count N        at most so many, the newest (default: 50)\n"
+	"\n"
+	"On a terminal texts are cut to its width, in a pipe they are whole.\n";
+
+static const char run_stats_help[] =
+	"  --role ROLE      of this role only\n"
+	"  --dir in|out     received or sent\n"
+	"\n"
+	"Without MEASURE: calls of each role, and each measure over the whole run. With\n"
+	"one, such as rtp_mos or sip_pdd: its intervals.\n";
+
+static const char run_ladder_help[] =
+	"One ladder for each dialog, with a column for each address; our side is called\n"
+	"by its role. Dialogs with the same messages are folded into one.\n";
+
+static const char run_download_help[] =
+	"  --force          replace files that exist\n"
+	"\n"
+	"Saves recordings and captures as ROLE-NAME, and sip.txt, sip.pcap, stats.csv,\n"
+	"junit.xml, report.markdown and report.html. FOLDER: run-NUMBER, unless given.\n";
+
+static const char run_compare_help[] =
+	"Prints which conditions have another result, the figures of each role side by\n"
+	"side, and how the SIP messages differ.\n";
+
+static const struct command_verb run_verbs[] = {
+	{"list", "[OPTION]...", "List runs, the newest first", run_list_help},
+	{"stop", "RUN", "Stop a run, and further attempts of it", NULL},
+	{"stats", "RUN [MEASURE]", "Print what was measured", run_stats_help},
+	{"ladder", "RUN", "Print its SIP messages as ladders", run_ladder_help},
+	{"download", "RUN [FOLDER]", "Save its files and reports",
+	 run_download_help},
+	{"compare", "RUN RUN", "Print how two runs differ", run_compare_help},
+	END,
+};
+
+static const struct command_verb key_verbs[] = {
+	LIST,
+	{"create", "name=NAME rights=RIGHT",
+	 "Make a key, print its secret once",
+	 "RIGHT is read, run, write or admin. expires_at=\"2026-01-31 23:59:59\" (UTC)\n"
+	 "ends it then.\n"},
+	DELETE,
+	END,
+};
+
 static const struct command_verb callback_verbs[] = {
 	LIST, {"show", "ID", "Print one, with every attempt", NULL}, END};
 static const struct command_verb record_verbs[] = {LIST,   SHOW,   CREATE,
@@ -423,6 +475,8 @@ const struct command command_table[] = {
 	REMOTE("project", COMMAND_RUNS, "Groups of tests", record_verbs, true),
 	REMOTE("scenario", COMMAND_RUNS, "Ready-made tests: list, run",
 	       scenario_verbs, true),
+	REMOTE("run", COMMAND_RUNS, "Runs: what they measured, their files",
+	       run_verbs, false),
 	REMOTE("artifact", COMMAND_RUNS, "Recordings and captures of runs",
 	       artifact_verbs, false),
 	{"apply", COMMAND_RESOURCES, COMMANDS_REMOTE,
@@ -443,6 +497,7 @@ const struct command command_table[] = {
 	 NULL, logout_help, false},
 	REMOTE("profile", COMMAND_CONTROLLER, "Controllers that are kept",
 	       profile_verbs, false),
+	REMOTE("key", COMMAND_CONTROLLER, "API keys", key_verbs, true),
 	REMOTE("user", COMMAND_CONTROLLER, "Users of the pages", record_verbs,
 	       true),
 	REMOTE("schedule", COMMAND_CONTROLLER, "Runs that start at a time",

@@ -1,5 +1,6 @@
 #include "control/cli/record_kinds.h"
 
+#include "control/cli/table.h"
 #include "control/cli/terminal.h"
 #include "control/wire/json.h"
 
@@ -62,6 +63,12 @@ static const struct record_kind kinds[] = {
 	 .plural = "scenarios",
 	 .singular = "scenario",
 	 .columns = {"name", "available", "roles", "title"}},
+	{.command = "key",
+	 .path = "/api-keys",
+	 .plural = "api_keys",
+	 .singular = "api_key",
+	 .columns = {"id", "name", "rights", "public_key", "created_at",
+		     "last_used_at", "expires_at"}},
 	{.command = "schedule",
 	 .path = "/schedules",
 	 .plural = "schedules",
@@ -119,52 +126,33 @@ char *record_text(const json_t *value)
 	return json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_DECIMAL);
 }
 
-static char *cell(const json_t *row, const char *column)
-{
-	char *text = record_text(json_object_get(row, column));
-
-	return text ? text : strdup("-");
-}
-
-static void print_row(FILE *out, const struct record_kind *kind,
-		      const json_t *row, const size_t *widths)
-{
-	for (size_t c = 0; c < KIND_COLUMNS_MAX && kind->columns[c]; c++) {
-		bool last = c + 1 == KIND_COLUMNS_MAX || !kind->columns[c + 1];
-		char *text = row ? cell(row, kind->columns[c])
-				 : strdup(kind->columns[c]);
-		size_t width = terminal_print(out, text ? text : "", 0);
-
-		for (; !last && width < widths[c] + 2; width++)
-			fputc(' ', out);
-		free(text);
-	}
-	fputc('\n', out);
-}
-
 void record_print_list(FILE *out, const struct record_kind *kind,
-		       const json_t *rows)
+		       const json_t *rows, size_t width)
 {
-	size_t widths[KIND_COLUMNS_MAX] = {0}, i;
-	json_t *row;
+	struct table_column columns[KIND_COLUMNS_MAX] = {{.title = ""}};
+	json_t *cells = json_array(), *row;
+	size_t count = 0, i;
 
-	for (size_t c = 0; c < KIND_COLUMNS_MAX && kind->columns[c]; c++) {
-		widths[c] = strlen(kind->columns[c]);
-		json_array_foreach(rows, i, row)
-		{
-			char *text = cell(row, kind->columns[c]);
-			size_t width = text ? terminal_columns(text) : 0;
-
-			if (width > widths[c])
-				widths[c] = width;
-			free(text);
-		}
+	while (count < KIND_COLUMNS_MAX && kind->columns[count]) {
+		columns[count].title = kind->columns[count];
+		count++;
 	}
-	print_row(out, kind, NULL, widths);
 	json_array_foreach(rows, i, row)
 	{
-		print_row(out, kind, row, widths);
+		json_t *texts = json_array();
+
+		for (size_t c = 0; c < count; c++) {
+			char *text = record_text(
+				json_object_get(row, columns[c].title));
+
+			json_array_append_new(texts, text ? json_string(text)
+							  : json_null());
+			free(text);
+		}
+		json_array_append_new(cells, texts);
 	}
+	table_print(out, columns, count, cells, width);
+	json_decref(cells);
 }
 
 static void print_member(FILE *out, const char *name, const json_t *value)

@@ -23,9 +23,10 @@ struct record_kind {
 /** Find a kind by its command: "schedule". @return static; NULL: unknown */
 const struct record_kind *record_kind_find(const char *command);
 
-/** Print the rows of a listing as a table. */
+/** Print the rows of a listing as a table.
+ * @param width  of the terminal; 0: whole */
 void record_print_list(FILE *out, const struct record_kind *kind,
-		       const json_t *rows);
+		       const json_t *rows, size_t width);
 
 /** Print one record, one member per line. */
 void record_print(FILE *out, json_t *record);

@@ -4,17 +4,14 @@
 #include "control/cli/client.h"
 #include "control/cli/exit_code.h"
 #include "control/cli/record_kinds.h"
-#include "control/wire/artifact.h"
+#include "control/cli/run_files.h"
+#include "control/cli/table.h"
 #include "control/wire/json.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define PATH_BYTES      300
@@ -116,7 +113,7 @@ static int list(struct record_command *c)
 	if (!status && client_json(c->client))
 		client_print_json(stdout, rows);
 	else if (!status)
-		record_print_list(stdout, c->kind, rows);
+		record_print_list(stdout, c->kind, rows, table_width(stdout));
 	json_decref(rows);
 	return status;
 }
@@ -224,57 +221,19 @@ static int delete (struct record_command *c)
 
 /* ---- artifacts ---- */
 
-/* Refuse names from the controller that would lead out of the folder. */
-static bool names_valid(const char *role, const char *name)
-{
-	size_t i = 0;
-
-	while (role && (isalnum((unsigned char)role[i]) || role[i] == '_'))
-		i++;
-	return i > 0 && !role[i] && name && wire_artifact_name_valid(name);
-}
-
-static int save_one(struct record_command *c, const char *folder,
-		    const json_t *row)
-{
-	const char *role = json_string_value(json_object_get(row, "role"));
-	const char *name = json_string_value(json_object_get(row, "name"));
-	char path[PATH_BYTES], file[PATH_MAX];
-	int status;
-
-	if (!names_valid(role, name) ||
-	    str_print(file, sizeof(file), "%s/%s-%s", folder, role, name) < 0 ||
-	    str_print(path, sizeof(path), "/runs/%s/artifacts/%s/%s", c->id,
-		      role, name) < 0) {
-		fprintf(stderr, "offhook: a name that is no file's\n");
-		return CLI_EXIT_ERRORED;
-	}
-	status = client_save(c->client, path, file);
-	if (!status)
-		puts(file);
-	return status;
-}
-
 static int save(struct record_command *c)
 {
-	const char *folder = c->field_count ? c->fields[0] : ".";
-	json_t *rows = json_array(), *row;
-	char path[PATH_BYTES];
+	json_t *saved = json_array(), *file;
+	int status = run_files_artifacts(c->client, c->id,
+					 c->field_count ? c->fields[0] : ".",
+					 false, saved);
 	size_t i;
-	int status;
 
-	str_print(path, sizeof(path), "/runs/%s/artifacts", c->id);
-	status = client_list(c->client, path, "artifacts", rows);
-	if (!status && mkdir(folder, 0777) && errno != EEXIST) {
-		fprintf(stderr, "offhook: %s: %s\n", folder, strerror(errno));
-		status = CLI_EXIT_ERRORED;
-	}
-	json_array_foreach(rows, i, row)
+	json_array_foreach(saved, i, file)
 	{
-		if (!status)
-			status = save_one(c, folder, row);
+		puts(json_string_value(file));
 	}
-	json_decref(rows);
+	json_decref(saved);
 	return status;
 }
 

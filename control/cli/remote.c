@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
+#define API_PATH         "/api/v2"
 #define ANSWER_BYTES_MAX (64u << 20)
 #define BODY_BYTES_MAX   (1u << 20)
 #define HEADER_BYTES     200
@@ -23,7 +24,7 @@
 struct remote {
 	CURL *easy;
 	char *key;
-	char url[URL_BYTES]; /* with /api/v2 */
+	char url[URL_BYTES]; /* with API_PATH */
 	long status;         /* of the last response; 0: none */
 };
 
@@ -62,7 +63,7 @@ int remote_new(struct remote **ret, const char *url, const char *key,
 		free(r);
 		return -ENOMEM;
 	}
-	str_print(r->url, sizeof(r->url), "%.*s/api/v2", (int)len, url);
+	str_print(r->url, sizeof(r->url), "%.*s" API_PATH, (int)len, url);
 	r->key = strdup(key);
 	r->easy = curl_easy_init();
 	if (!r->key || !r->easy) {
@@ -168,7 +169,8 @@ static void explain(const struct remote_answer *a,
 		len = str_print(
 			reason + used, REMOTE_REASON_BYTES - (size_t)used,
 			"%s%s%s%s", used ? "\n" : "",
-			pointer && pointer[0] ? pointer + 1 : "",
+			/* of a member "/name", of a parameter "name" */
+			pointer ? pointer + (pointer[0] == '/') : "",
 			pointer && pointer[0] ? ": " : "",
 			json_string_value(json_object_get(error, "detail")));
 		used = len < 0 ? REMOTE_REASON_BYTES : used + len;
@@ -262,6 +264,17 @@ static int transfer(struct remote *r, const struct request *q,
 	return err;
 }
 
+/* Make a URL. Paths below /run/ are the controller's pages, all others the API.
+ * @return -ENAMETOOLONG */
+static int url_of(const struct remote *r, const char *path,
+		  char url[static URL_BYTES + PATH_BYTES])
+{
+	size_t api = strncmp(path, "/run/", 5) == 0 ? strlen(API_PATH) : 0;
+
+	return str_print(url, URL_BYTES + PATH_BYTES, "%.*s%s",
+			 (int)(strlen(r->url) - api), r->url, path);
+}
+
 static int request(struct remote *r, const struct request *q,
 		   struct remote_answer *ret,
 		   char reason[static REMOTE_REASON_BYTES])
@@ -271,7 +284,7 @@ static int request(struct remote *r, const struct request *q,
 	int err;
 
 	reason[0] = '\0';
-	if (str_print(url, sizeof(url), "%s%s", r->url, q->path) < 0) {
+	if (url_of(r, q->path, url) < 0) {
 		str_print(reason, REMOTE_REASON_BYTES, "the path is too long");
 		return -EINVAL;
 	}
@@ -389,7 +402,10 @@ int remote_save(struct remote *r, const char *path, FILE *file,
 	char url[URL_BYTES + PATH_BYTES];
 	int err;
 
-	str_print(url, sizeof(url), "%s%s", r->url, path);
+	if (url_of(r, path, url) < 0) {
+		str_print(reason, REMOTE_REASON_BYTES, "the path is too long");
+		return -EINVAL;
+	}
 	buf_init(&saving.text, BODY_BYTES_MAX);
 	curl_easy_setopt(r->easy, CURLOPT_URL, url);
 	curl_easy_setopt(r->easy, CURLOPT_CUSTOMREQUEST, "GET");

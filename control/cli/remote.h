@@ -34,6 +34,8 @@ struct remote *remote_free(struct remote *r);
 
 /**
  * Send a request below /api/v2 and wait for its response, at most 30 s.
+ * @param path      below /api/v2; one that begins with /run/ is a page of the
+ *                  controller
  * @param fields    object of texts, sent as a form; NULL: no body
  * @param if_match  NULL: none
  * @param reason    filled on failure, with the controller's own text
@@ -45,7 +47,8 @@ int remote_call(struct remote *r, const char *method, const char *path,
 		char reason[static REMOTE_REASON_BYTES]);
 
 /**
- * Download a file below /api/v2, at most 10 min.
+ * Download a file, at most 10 min.
+ * @param path    as of remote_call()
  * @param file    receives the body; after a failure it may hold a part
  * @param reason  filled on failure
  * @return 0; -EINVAL the status is not 2xx; -EIO no response, or the file

@@ -4,10 +4,12 @@
 #include "control/cli/client.h"
 #include "control/cli/commands.h"
 #include "control/cli/exit_code.h"
+#include "control/cli/key_create.h"
 #include "control/cli/local.h"
 #include "control/cli/login.h"
 #include "control/cli/record_names.h"
 #include "control/cli/record_verbs.h"
+#include "control/cli/run_verbs.h"
 
 #include <getopt.h>
 #include <string.h>
@@ -24,6 +26,13 @@ static const struct remote_verb verbs[] = {
 	{"logout", NULL, login_logout},
 	{"profile", "list", login_profile_list},
 	{"profile", "use", login_profile_use},
+	{"run", "list", run_list_main},
+	{"run", "stop", run_stop_main},
+	{"run", "stats", run_stats_main},
+	{"run", "ladder", run_ladder_main},
+	{"run", "download", run_download_main},
+	{"run", "compare", run_compare_main},
+	{"key", "create", key_create_main},
 	{"scenario", "run", record_scenario_run},
 };
 

@@ -2,7 +2,9 @@
 
 #include "base/str.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* Length of the character at text in bytes. @param ret_plain  false: it must not
@@ -70,4 +72,27 @@ bool terminal_confirm(const char *question)
 	fflush(stderr);
 	return fgets(line, sizeof(line), stdin) &&
 	       (line[0] == 'y' || line[0] == 'Y');
+}
+
+bool terminal_is(FILE *out)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(fileno(out)) == 1 && !(term && strcmp(term, "dumb") == 0);
+}
+
+size_t terminal_width(FILE *out)
+{
+	struct winsize size;
+
+	if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col;
+	return TERMINAL_COLUMNS;
+}
+
+bool terminal_colour(FILE *out)
+{
+	const char *off = getenv("NO_COLOR");
+
+	return !(off && off[0]) && terminal_is(out);
 }
