@@ -118,6 +118,7 @@ const struct route api_routes[] = {
 	{"GET", "/runs", "runs", RIGHT_READ, runs_list, NULL},
 	{"GET", "/runs/:id", "run", RIGHT_READ, run_get, NULL},
 	{"DELETE", "/runs/:id", "run", RIGHT_WRITE, run_delete, NULL},
+	{"PUT", "/runs/:id/kiosk", "make the public link", RIGHT_WRITE, run_kiosk_share, NULL},
 	{"DELETE", "/runs/:id/kiosk", "revoke the public link", RIGHT_WRITE, run_kiosk_revoke, NULL},
 	{"GET", "/runs/:id/status", "run status", RIGHT_READ, run_status, NULL},
 	{"POST", "/runs/:id/stop", "run stop", RIGHT_RUN, run_stop_request, NULL},

@@ -285,6 +285,33 @@ void run_delete(struct request *req, struct reply *rep)
 		reply_empty(rep, 204);
 }
 
+void run_kiosk_share(struct request *req, struct reply *rep)
+{
+	char kiosk_id[UUID_TEXT_BYTES];
+	json_t *run = find_run(req, rep);
+	int err;
+
+	if (!run)
+		return;
+	uuid_make(kiosk_id);
+	err = store_run_share(request_store(req),
+			      json_integer_value(json_object_get(run, "id")),
+			      kiosk_id);
+	json_decref(run);
+	if (err) {
+		reply_store_error(rep, err, "run");
+		return;
+	}
+	run = find_run(req, rep); /* with the link that it has now */
+	if (!run)
+		return;
+	run_report_url(req, run);
+	reply_json(rep, 200,
+		   json_pack("{s:O}", "report_url",
+			     json_object_get(run, "report_url")));
+	json_decref(run);
+}
+
 void run_kiosk_revoke(struct request *req, struct reply *rep)
 {
 	json_t *run = find_run(req, rep);

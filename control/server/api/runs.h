@@ -11,6 +11,8 @@ void run_get(struct request *req, struct reply *rep);
 void run_status(struct request *req, struct reply *rep);
 void run_stop_request(struct request *req, struct reply *rep);
 void run_delete(struct request *req, struct reply *rep);
+/** PUT /runs/:id/kiosk: the run gets a public link, or keeps its own. */
+void run_kiosk_share(struct request *req, struct reply *rep);
 /** DELETE /runs/:id/kiosk: the public link ends. */
 void run_kiosk_revoke(struct request *req, struct reply *rep);
 void test_status_last(struct request *req, struct reply *rep);

@@ -200,6 +200,16 @@ static int mask_assertion(json_t *event)
 	return err ? err : mask_member(event, "text", true);
 }
 
+/* "CALL_DTMF_1"; the text of such a state is the digit, too. */
+static int mask_state(json_t *event)
+{
+	static const char digits[] = "CALL_DTMF_";
+
+	if (strncmp(text_of(event, "state"), digits, sizeof(digits) - 1) == 0)
+		(void)json_object_del(event, "text");
+	return mask_member(event, "state", false);
+}
+
 int public_mask(json_t *report)
 {
 	json_t *item;
@@ -210,6 +220,10 @@ int public_mask(json_t *report)
 	json_array_foreach(json_object_get(report, "verdicts"), i, item)
 	{
 		err = err ? err : mask_verdict(item);
+	}
+	json_array_foreach(json_object_get(report, "states"), i, item)
+	{
+		err = err ? err : mask_state(item);
 	}
 	json_array_foreach(json_object_get(report, "assertions"), i, item)
 	{

@@ -72,10 +72,29 @@ static int add_state(struct report *r, const struct controller_conf *conf)
 	return 0;
 }
 
+/* Other runs, and the ids of the API, are for users only. */
+static int add_history(struct report *r)
+{
+	json_t *history;
+	int err = store_report_history(r->store, r->run.id, &history);
+
+	if (err)
+		return err;
+	return json_object_set_new(r->run.shown, "history", history) ? -ENOMEM
+								     : 0;
+}
+
 static int write_run(struct report *r, const struct controller_conf *conf)
 {
 	int err = add_state(r, conf);
 
+	if (!err && r->is_public) {
+		(void)json_object_del(r->run.shown, "id");
+		(void)json_object_del(r->run.shown, "test_id");
+		(void)json_object_del(r->run.shown, "project_id");
+	} else if (!err) {
+		err = add_history(r);
+	}
 	if (!err)
 		err = write_masked(r, "run", json_incref(r->run.shown));
 	if (!err)
@@ -93,6 +112,7 @@ static int write_events(struct report *r)
 		const char *kind;
 		const char *member;
 	} parts[] = {
+		{"state", "states"},
 		{"call", "calls"},
 		{"register", "registrations"},
 		{"assert", "assertions"},
@@ -146,6 +166,8 @@ static int write_line(const char *role, json_t *message, void *arg)
 	writer_text(&r->w, "role", role);
 	copy(&r->w, "dir", message, "dir");
 	copy(&r->w, "transport", message, "transport");
+	if (!r->is_public)
+		copy(&r->w, "local", message, "local");
 	copy(&r->w, "peer", message, "peer");
 	if (json_object_get(message, "encoding"))
 		writer_text(&r->w, "line", "(not text, in base64)");
@@ -171,6 +193,8 @@ static int write_ladder(struct report *r)
 	writer_close(&r->w, ']');
 	if (!err)
 		writer_integer(&r->w, "messages_omitted", total - r->messages);
+	if (!err && r->messages > 0)
+		writer_integer(&r->w, "messages_t", r->first_us);
 	return err;
 }
 

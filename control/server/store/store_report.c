@@ -44,6 +44,12 @@ static int run_row(const struct db_value *row, size_t columns, void *arg)
 	for (size_t i = 0; i < RUN_TEXTS; i++)
 		err |= json_object_set_new(run->shown, run_columns[i],
 					   record_value(&row[1 + i]));
+	err |= json_object_set_new(run->shown, "id",
+				   json_integer(row[0].integer));
+	err |= json_object_set_new(run->shown, "test_id",
+				   record_value(&rest[6]));
+	err |= json_object_set_new(run->shown, "project_id",
+				   record_value(&rest[7]));
 	err |= json_object_set_new(run->shown, "attempt",
 				   json_integer(rest[0].integer));
 	err |= json_object_set_new(run->shown, "progress",
@@ -69,7 +75,8 @@ int store_report_run(struct store *store, const char *session_id,
 		"SELECT id, session_id, test_name, testcase_name,"
 		" project_name, agentpool_name, result_description, status,"
 		" phase, attempt, CAST(progress AS REAL), started_at,"
-		" stopped_at, interval_s, verdicts_json FROM run"
+		" stopped_at, interval_s, verdicts_json, test_id, project_id"
+		" FROM run"
 		" WHERE session_id = $1 AND ($2 IS NULL OR kiosk_id = $2)";
 	const struct db_value params[] = {db_text(session_id),
 					  db_text(kiosk_id)};
@@ -84,6 +91,45 @@ int store_report_run(struct store *store, const char *session_id,
 	if (rows == 0)
 		return -ENOENT;
 	*ret = run;
+	return 0;
+}
+
+static int history_row(const struct db_value *row, size_t columns, void *arg)
+{
+	json_t *run = json_pack(
+		"{s:I, s:o, s:o, s:o}", "id", (json_int_t)row[0].integer,
+		"session_id", record_value(&row[1]), "status",
+		record_value(&row[2]), "started_at", record_time(&row[3]));
+
+	(void)columns;
+	return check(json_array_append_new(arg, run));
+}
+
+int store_report_history(struct store *store, int64_t run_id, json_t **ret)
+{
+	/* up to 10 runs after this one; the rest before it */
+	static const char sql[] =
+		"WITH this AS (SELECT test_id FROM run WHERE id = $1), "
+		"later AS (SELECT id FROM run WHERE id > $1 AND test_id = "
+		"(SELECT test_id FROM this) ORDER BY id LIMIT 10), "
+		"earlier AS (SELECT id FROM run WHERE id < $1 AND test_id = "
+		"(SELECT test_id FROM this) ORDER BY id DESC LIMIT "
+		"$2 - 1 - (SELECT count(*) FROM later)) "
+		"SELECT id, session_id, status, started_at FROM run "
+		"WHERE id = $1 OR id IN (SELECT id FROM later) "
+		"OR id IN (SELECT id FROM earlier) ORDER BY id";
+	const struct db_value params[] = {DB_I(run_id),
+					  DB_I(REPORT_HISTORY_RUNS)};
+	json_t *runs = json_array();
+	int rows = runs ? db_query(store_reader(store), sql, params, 2,
+				   history_row, runs)
+			: -ENOMEM;
+
+	if (rows < 0) {
+		json_decref(runs);
+		return rows;
+	}
+	*ret = runs;
 	return 0;
 }
 

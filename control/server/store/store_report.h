@@ -37,6 +37,16 @@ int store_report_run(struct store *store, const char *session_id,
 		     const char *kiosk_id, struct report_run *ret);
 void report_run_release(struct report_run *run);
 
+/* Runs of the same test that a report shows, itself among them. */
+#define REPORT_HISTORY_RUNS 21
+
+/**
+ * Read the runs of the same test around a run, oldest first: [{id,
+ * session_id, status, started_at}]. The run is always among them.
+ * @return 0; -ENOMEM; -EIO
+ */
+int store_report_history(struct store *store, int64_t run_id, json_t **ret);
+
 /**
  * Read the state of the last attempt of a run (retries_on_failure).
  * @param is_public  links are the public ones

@@ -273,6 +273,23 @@ int store_run_of_project_run(struct store *s, int64_t project_run_id,
 			      page, ret, total);
 }
 
+int store_run_share(struct store *s, int64_t run_id, const char *kiosk_id)
+{
+	const struct db_value params[] = {DB_I(run_id), db_text(kiosk_id)};
+	struct db *db;
+	int err;
+
+	err = store_write_begin(s, &db);
+	if (err)
+		return err;
+	err = db_query(db,
+		       "UPDATE run SET kiosk_id = coalesce(kiosk_id, $2), "
+		       "report_mode = 'kiosk' WHERE id = $1",
+		       params, 2, NULL, NULL);
+	err = store_write_end(s, err == 0 ? -ENOENT : err);
+	return err < 0 ? err : 0;
+}
+
 int store_run_revoke(struct store *s, int64_t run_id)
 {
 	const struct db_value param = DB_I(run_id);

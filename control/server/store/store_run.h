@@ -42,6 +42,11 @@ int store_run_of_project_run(struct store *s, int64_t project_run_id,
 			     const struct page *page, json_t **ret,
 			     int64_t *total);
 
+/** Give a run a public link. One that it has stays.
+ * @param kiosk_id  the second half of a new link, UUID text
+ * @return 0; -ENOENT; -EIO */
+int store_run_share(struct store *s, int64_t run_id, const char *kiosk_id);
+
 /** End a run's public link; further attempts get none. @return 0; -ENOENT it
  * has none; -EIO */
 int store_run_revoke(struct store *s, int64_t run_id);
