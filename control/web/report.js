@@ -1,427 +1,415 @@
-// Draws a run from the JSON at PAGE/data. Texts are inserted through
-// textContent: nothing a peer sent can become markup.
+// The page of a run: its report, and the run while it is in progress. Drawn from the JSON at
+// PAGE/data (docs/reference/report.md).
 
-import {
-  byId, element, figure, fill, link,
-} from './page.js';
+import { api, loadSession, may } from './api.js';
+import { byId } from './dom.js';
+import { Clock } from './report_clock.js';
+import { drawCalls } from './report_calls.js';
+import { drawLive } from './report_live.js';
+import { Ladder } from './report_ladder.js';
+import { Player } from './report_player.js';
+import { differences } from './report_facts.js';
+import { capital, evidenceOf, makeModel, measureName, withoutRole } from './report_model.js';
+import { lastPassed, sentence, since, testerChecks, took } from './report_sentence.js';
+import { shareDialog, toast } from './report_share.js';
+import { badge, bytes, crumbs, el, figure, fold, icon, plural, roleTag, shape, table, when } from './report_ui.js';
 
-const POLL_MS = 2000;
-const COLOURS = ['#175cd3', '#b54708', '#1a7f4b', '#9e1f63', '#6941c6', '#475467'];
-
-// report.mode=print: all sections are open, and the print dialog opens when the run is done.
+const POLL_MS = 1000;
 const PRINT = new URLSearchParams(location.search).get('mode') === 'print';
+const PAGE = location.pathname.replace(/\/$/, '');
+const BUTTONS = 4; // conversations with a button of their own; more are in a list
+const page = { model: null, clock: null, ladder: null, player: null, drawn: '' };
 
-// These measures come first; the others follow by name.
-const FIRST = ['rtp_mos', 'rtp_jitter', 'rtp_lost_pct', 'rtp_rtt', 'rtp_pkt_per_sec'];
-
-function drawHead(run) {
-  document.title = `${run.status}: ${run.test_name} – Offhook`;
-  byId('title').textContent = run.test_name;
-  const badge = byId('status');
-  badge.textContent = run.status;
-  badge.className = `badge ${run.status}`;
-  const failure = byId('failure');
-  failure.hidden = !run.result_description;
-  failure.textContent = run.result_description || '';
-  const waiting = byId('waiting');
-  waiting.hidden = !run.waiting_for;
-  waiting.textContent = run.waiting_for ? `Waiting: ${run.waiting_for}.` : '';
-  const progress = byId('progress');
-  progress.hidden = run.status !== 'running';
-  progress.value = run.progress || 0;
-  const facts = [
-    ['Project', run.project_name], ['Scenario', run.testcase_name], ['Agent pool', run.agentpool_name],
-    ['Started (UTC)', run.started_at], ['Stopped (UTC)', run.stopped_at], ['Phase', run.phase],
-    ['Attempt', run.attempt], ['Session', run.session_id],
-  ];
-  byId('facts').replaceChildren(...facts.map(([name, value]) => {
-    const box = element('div');
-    box.append(element('dt', name), element('dd', figure(value || undefined)));
-    return box;
-  }));
+function stressed(parts) {
+  return parts.map((part) => (Array.isArray(part) ? el('b', null, part[0]) : part));
 }
 
-// A failed run may have further attempts: this page shows one of them.
+// ---- the head ----
+
+function strip(run) {
+  const runs = run.history || [];
+  if (runs.length < 2) return null;
+  const bad = runs.filter((r) => r.status !== 'passed' && r.status !== 'running').length;
+  const box = el('span', { class: 'strip', role: 'group', 'aria-label': `last ${runs.length} runs, ${bad} not passed` });
+  for (const r of runs) {
+    const kind = { failed: 'f', errored: 'e', stopped: 'x', running: 'r' }[r.status] || '';
+    const now = r.session_id === run.session_id;
+    box.append(el('a', { class: `${kind}${now ? ' now' : ''}`, href: `/run/details/${r.session_id}`,
+      'aria-label': `run ${r.id}, ${r.status}, ${when(r.started_at)}`, title: `Run ${r.id}: ${r.status}, ${when(r.started_at)}`,
+      'aria-current': now ? 'page' : null }));
+  }
+  return box;
+}
+
+function factNodes(model) {
+  const { run } = model;
+  const before = lastPassed(run);
+  const nodes = [];
+  if (before && run.status !== 'passed') {
+    nodes.push(el('span', null, 'Last passed ', el('a', { href: `/run/details/${before.session_id}` }, `run ${before.id}`), `, ${when(before.started_at)}`));
+  }
+  const fact = (name, value) => value && nodes.push(el('span', null, `${name} `, el('b', null, value)));
+  fact('Took', took(run));
+  fact('Project', run.project_name);
+  fact('Scenario', run.testcase_name);
+  fact('Pool', run.agentpool_name);
+  if (run.started_at) nodes.push(el('span', { title: `${run.started_at} UTC` }, 'Started ', el('b', null, `${when(run.started_at)} UTC`)));
+  if (run.attempt > 1) fact('Attempt', run.attempt);
+  return nodes;
+}
+
 function drawAttempts(run) {
   const last = run.last_attempt;
-  const note = byId('attempts');
-  note.hidden = !last;
+  byId('attempts').hidden = !last;
   if (!last) return;
   const name = `attempt ${last.attempt}`;
-  note.replaceChildren(
-    element('span', `This is attempt ${run.attempt} of a run that started again. The last one, `),
-    last.link ? link(name, last.link) : element('span', name),
-    element('span', last.status === 'running' ? ', is due or running.' : `, ended ${last.status}.`));
+  byId('attempts').replaceChildren(`This is attempt ${run.attempt} of a run that started again. The last one, `,
+    last.link ? el('a', { href: last.link }, name) : name,
+    last.status === 'running' ? ', is due or running.' : `, ended ${last.status}.`);
 }
 
-function drawVerdicts(verdicts) {
-  fill('verdicts', verdicts, [
-    ['', (v) => element('span', v.passed ? '✓' : '✗', v.passed ? 'ok' : 'no')],
-    ['Role', (v) => v.role],
-    ['Condition', (v) => v.text, 'wide'],
-    ['Expected', (v) => figure(v.expected), 'wide'],
-    ['Actual', (v) => figure(v.actual), 'wide'],
-  ], 'Not judged yet.');
+function drawHead(model) {
+  const { run } = model;
+  const status = run.phase === 'done' ? run.status : run.phase === 'queued' ? 'queued' : 'running';
+  document.title = `${capital(status)}: ${run.test_name} – Offhook`;
+  if (!byId('status')) byId('title').replaceChildren(el('span', { id: 'name' }), el('span', { id: 'status', role: 'status' }));
+  byId('name').textContent = run.test_name;
+  if (byId('status').dataset.status !== status) byId('status').replaceChildren(badge(status)); // said once
+  byId('status').dataset.status = status;
+  const runsOf = (name, value) => `/runs?${new URLSearchParams({ [name]: value })}`;
+  if (!model.isPublic) crumbs([[run.project_name, runsOf('project', run.project_name)], [run.test_name, runsOf('test', run.test_name)], [`Run ${run.id}`]]);
+  byId('sentence').hidden = false;
+  byId('sentence').replaceChildren(...stressed(sentence(model)));
+  const words = since(run);
+  const bars = strip(run);
+  byId('since').replaceChildren(...[bars, words && el('span', null, ...stressed(words))].filter(Boolean));
+  byId('facts').replaceChildren(...factNodes(model));
+  byId('progress').hidden = run.phase === 'done';
+  byId('progress').value = run.progress || 0;
+  byId('progress').textContent = `${Math.round((run.progress || 0) * 100)} %`;
+  drawAttempts(run);
+  drawTools(model);
 }
 
-function drawRegistrations(registrations) {
-  byId('registrations-section').hidden = !registrations.length;
-  fill('registrations', registrations, [
-    ['', (r) => element('span', r.ok ? '✓' : '✗', r.ok ? 'ok' : 'no')],
-    ['Role', (r) => r.role],
-    ['Account', (r) => r.account],
-    ['Answer', (r) => `${r.code || ''} ${r.reason || ''}`.trim(), 'wide'],
-    ['Took ms', (r) => figure(r.ms, 1), 'number'],
-    ['Expires s', (r) => figure(r.expires_s), 'number'],
-  ], 'None.');
-}
-
-function path(p) {
-  if (!p) return '–';
-  if (!p.rtp) return p.reason;
-  // without ICE the type of the peer's address is unknown
-  const end = (type, address) => (type ? `${type} ${address}` : address);
-  return `${p.by}: ${end(p.rtp.local_type, p.rtp.local)} – ${end(p.rtp.remote_type, p.rtp.remote)}`;
-}
-
-// The final response; if it refuses our offer, the offer too (RFC 3261 21.4.13, 21.4.26, 21.6.4).
-function answer(c) {
-  const said = `${c.code || ''} ${c.reason || ''}`.trim() || '–';
-  if (c.direction !== 'out' || ![415, 488, 606].includes(c.code)) return said;
-  return `${said}; offered: ${(c.audio_codecs || ['PCMU', 'PCMA']).join(', ')}, `
-    + `encryption ${c.media_encryption || 'none'}`;
-}
-
-// A MOS is shown with its scale, and with * if the codec's values are not from a standard.
-function scale(s) {
-  const node = element('span', figure(s.mos_scale) + (s.mos_declared ? ' *' : ''));
-  if (s.mos_declared) node.title = s.mos_declared;
-  return node;
-}
-
-// L16 alone does not say which.
-function codec(s) {
-  return figure(s.codec || undefined) + (s.codec && s.clock_hz ? `/${s.clock_hz}` : '');
-}
-
-function drawCalls(calls) {
-  fill('calls', calls, [
-    ['', (c) => element('span', c.established ? '✓' : '✗', c.established ? 'ok' : 'no')],
-    ['Call', (c) => c.call],
-    ['Account', (c) => figure(c.account)],
-    ['', (c) => (c.direction === 'out' ? 'to' : 'from')],
-    ['Peer', (c) => figure(c.peer), 'wide'],
-    ['PDD ms', (c) => figure(c.pdd_ms, 1), 'number'],
-    ['Set-up ms', (c) => figure(c.setup_ms, 1), 'number'],
-    ['Duration s', (c) => figure(c.duration_ms === undefined ? undefined : c.duration_ms / 1000, 3), 'number'],
-    ['Path', (c) => path(c.path), 'wide'],
-    ['Ended by', (c) => figure(c.end)],
-    ['Last answer', answer, 'wide'],
-  ], 'No call ended yet.');
-  const streams = calls.flatMap((c) => (c.streams || []).map((s) => ({ ...s, call: c.call })));
-  const average = (d, digits) => figure(d ? d.avg : undefined, digits);
-  fill('streams', streams, [
-    ['Call', (s) => s.call],
-    ['Direction', (s) => (s.dir === 'in' ? 'received' : 'sent')],
-    ['Codec', codec],
-    ['Packet ms', (s) => figure(s.ptime_ms), 'number'],
-    ['Encryption', (s) => s.srtp_suite || 'none'],
-    ['SSRC', (s) => figure(s.ssrc)],
-    ['MOS', (s) => (s.mos_total === undefined ? `– ${s.no_score || ''}` : figure(s.mos_total, 2)), 'number'],
-    ['Scale', scale],
-    ['R', (s) => figure(s.r_factor, 1), 'number'],
-    ['Packets', (s) => figure(s.packets), 'number'],
-    ['Lost', (s) => figure(s.lost), 'number'],
-    ['Loss %', (s) => figure(s.loss_pct, 3), 'number'],
-    ['Duplicates', (s) => figure(s.duplicates), 'number'],
-    ['Reordered', (s) => figure(s.reordered), 'number'],
-    ['Jitter ms', (s) => average(s.jitter_ms, 3), 'number'],
-    ['Max', (s) => figure(s.jitter_ms ? s.jitter_ms.max : undefined, 3), 'number'],
-    ['RTT ms', (s) => average(s.rtt_ms, 2), 'number'],
-    // sent packets that no report of the peer is about
-    ...(streams.some((s) => s.last_report) ? [
-      ['Unreported', (s) => figure(s.last_report ? s.last_report.unreported : undefined), 'number']] : []),
-    // packets of SRTP that were not authentic, or came twice
-    ...(streams.some((s) => s.srtp_suite) ? [
-      ['Not authentic', (s) => figure(s.srtp_auth_failed), 'number'],
-      ['Replayed', (s) => figure(s.srtp_replayed), 'number']] : []),
-    // behind a de-jitter buffer of 60 ms, a model
-    ...(streams.some((s) => s.fixed_buffer) ? [
-      ['Discarded by 60 ms buffer', (s) => figure(s.fixed_buffer ? s.fixed_buffer.discarded : undefined), 'number'],
-      ['MOS behind it', (s) => figure(s.fixed_buffer ? s.fixed_buffer.mos : undefined, 2), 'number']] : []),
-  ], 'No stream ended yet.');
-  const declared = new Set(streams.map((s) => s.mos_declared).filter(Boolean));
-  if (declared.size) {
-    byId('streams').append(element('p', `* no standard has the values of this codec: ${[...declared].join('; ')}`, 'note'));
+async function during(button, work) {
+  button.disabled = true;
+  try {
+    await work();
+  } catch (error) {
+    complain(error.message);
   }
-  streams.filter((s) => s.lost_note).forEach((s) => byId('streams').append(
-    element('p', `${s.call}, sent: ${s.lost} lost: ${s.lost_note}`, 'note')));
-  drawSources(streams.filter((s) => s.sources && s.sources.length > 1));
-  drawAudio(streams.filter((s) => s.audio));
-  drawReported(streams.filter((s) => s.xr_voip));
+  button.disabled = false;
 }
 
-function drawSources(streams) {
-  byId('sources-section').hidden = !streams.length;
-  const sources = streams.flatMap((s) => s.sources.map(
-    (one) => ({ ...one, call: s.call, begin: s.sources[0].first_t })));
-  const after = (name) => (s) => figure((s[name] - s.begin) / 1e6, 3);
-  fill('sources', sources, [
-    ['Call', (s) => s.call],
-    ['SSRC', (s) => s.ssrc],
-    ['Codec', (s) => figure(s.codec || undefined)],
-    ['First packet s', after('first_t'), 'number'],
-    ['Last packet s', after('last_t'), 'number'],
-    ['Packets', (s) => figure(s.packets), 'number'],
-    ['Lost', (s) => figure(s.lost), 'number'],
-    ['Loss %', (s) => figure(s.loss_pct, 3), 'number'],
-    ['Duplicates', (s) => figure(s.duplicates), 'number'],
-    ['Jitter ms', (s) => figure(s.jitter_avg_ms, 3), 'number'],
-    ['Max', (s) => figure(s.jitter_max_ms, 3), 'number'],
-    ['MOS', (s) => (s.mos_total === undefined ? `– ${s.no_score || ''}` : figure(s.mos_total, 2)), 'number'],
-    ['Scale', (s) => figure(s.mos_scale)],
-    ['R', (s) => figure(s.r_factor, 1), 'number'],
-  ], '');
+function tool(name, text, picture, work, primary) {
+  const button = el('button', { class: `btn${primary ? ' primary' : ''}`, type: 'button', id: name }, icon(picture), text);
+  button.addEventListener('click', () => during(button, work));
+  return button;
 }
 
-function drawReported(streams) {
-  byId('reported-section').hidden = !streams.length;
-  const told = (name, digits) => (s) => figure(s.xr_voip[name], digits);
-  fill('reported', streams, [
-    ['Call', (s) => s.call],
-    ['Loss %', told('loss_pct', 2), 'number'],
-    ['Discarded %', told('discard_pct', 2), 'number'],
-    ['In bursts %', told('burst_density_pct', 2), 'number'],
-    ['Burst ms', told('burst_duration_ms'), 'number'],
-    ['RTT ms', told('rtt_ms'), 'number'],
-    ['End system ms', told('delay_ms'), 'number'],
-    ['Buffer ms', told('buffer_ms'), 'number'],
-    ['R', told('r_factor'), 'number'],
-    ['MOS-LQ', told('mos_lq', 1), 'number'],
-    ['MOS-CQ', told('mos_cq', 1), 'number'],
-  ], '');
+// The run to compare with: the last that passed, else the one before.
+function comparison(run) {
+  const history = run.history || [];
+  const at = history.findIndex((r) => r.session_id === run.session_id);
+  const other = lastPassed(run) || history[at - 1];
+  return other ? `/runs/compare?a=${other.session_id}&b=${run.session_id}` : null;
 }
 
-function drawAudio(streams) {
-  byId('audio-section').hidden = !streams.length;
-  const tones = (list) => {
-    const box = element('div');
-    box.append(...(list || []).map(
-      (t) => element('div', `${figure(t.hz, 1)} Hz, ${figure(t.dbov, 1)} dBov, ${t.ms} ms`)));
-    return box;
-  };
-  const has = (name) => streams.some((s) => s.audio[name] !== undefined);
-  fill('audio', streams, [
-    ['Call', (s) => s.call],
-    ['Direction', (s) => (s.dir === 'in' ? 'heard' : 'said')],
-    ['Codec', (s) => figure(s.codec)],
-    ['Level dBov', (s) => figure(s.audio.level_dbov, 1), 'number'],
-    ['Peak dBov', (s) => figure(s.audio.peak_dbov, 1), 'number'],
-    ['Clipped %', (s) => figure(s.audio.clipped_pct, 2), 'number'],
-    ['Sound ms', (s) => figure(s.audio.heard_ms, 0), 'number'],
-    ['of ms', (s) => figure(s.audio.expected_ms, 0), 'number'],
-    ['Longest silence ms', (s) => figure(s.audio.silence_max_ms, 0), 'number'],
-    ['One-way ms', (s) => figure(s.audio.one_way_ms, 0), 'number'],
-    ...(has('prompt_match') ? [['Like the prompt', (s) => figure(s.audio.prompt_match, 2), 'number']] : []),
-    ...(has('prompt_begin_ms') ? [['Prompt began ms', (s) => figure(s.audio.prompt_begin_ms, 1), 'number']] : []),
-    ...(has('noise_packets') ? [['Comfort noise dBov', (s) => figure(s.audio.noise_dbov, 0), 'number']] : []),
-    ...(has('delay_avg_ms') ? [['Delay ms', (s) => figure(s.audio.delay_avg_ms, 1), 'number']] : []),
-    ['Tones', (s) => tones(s.audio.tones), 'wide'],
-  ], '');
-}
-
-// A line for the digits of a call in one direction and of one kind.
-function drawDigits(digits) {
-  byId('digits-section').hidden = !digits.length;
-  const lines = new Map();
-  for (const d of digits) {
-    const key = JSON.stringify([d.call, d.direction, d.via]);
-    if (!lines.has(key)) lines.set(key, []);
-    lines.get(key).push(d);
+function drawTools(model) {
+  const { run } = model;
+  const tools = [];
+  if (!model.isPublic && run.phase !== 'done' && may('run')) {
+    tools.push(tool('stop', 'Stop', 'stop', async () => {
+      await api('POST', `/runs/${run.session_id}/stop`, {});
+      toast('The run is being stopped.');
+    }, true));
   }
-  fill('digits', [...lines.values()], [
-    ['Call', (line) => line[0].call],
-    ['Direction', (line) => (line[0].direction === 'in' ? 'received' : 'sent')],
-    ['By', (line) => figure(line[0].via)],
-    ['Digits', (line) => line.map((d) => d.digit).join(' '), 'wide'],
-    ['Each ms', (line) => line.map((d) => figure(d.ms, 0)).join(' '), 'wide'],
-  ], '');
-}
-
-function drawFlaws(flaws) {
-  byId('flaws').replaceChildren(...flaws.map(
-    (f) => element('p', `${f.role}: ${f.text || f.name} (${f.count})`, 'failure')));
-}
-
-function drawEvidence(evidence) {
-  const late = (e, key) => figure(e.send_lateness_ms ? e.send_lateness_ms[key] : undefined, 3);
-  fill('evidence', evidence, [
-    ['Role', (e) => e.role],
-    ['Packets sent', (e) => figure(e.packets_sent), 'number'],
-    ['Received', (e) => figure(e.packets_received), 'number'],
-    ['Send lateness median ms', (e) => late(e, 'median'), 'number'],
-    ['p95', (e) => late(e, 'p95'), 'number'],
-    ['p99', (e) => late(e, 'p99'), 'number'],
-    ['Max', (e) => late(e, 'max'), 'number'],
-    ['Sending thread', (e) => e.send_scheduling || ''],
-    ['Send errors', (e) => figure(e.send_errors), 'number'],
-    ['Receive queue drops', (e) => figure(e.receive_queue_drops), 'number'],
-    ['Ring drops', (e) => figure(e.ring_drops), 'number'],
-    ['Invalid packets', (e) => figure(e.invalid_packets), 'number'],
-    ['of these RTCP', (e) => figure(e.rtcp_invalid), 'number'],
-    ['RTP refused by this host', (e) => figure(e.rtp_send_refused), 'number'],
-    ['RTCP refused by this host', (e) => figure(e.rtcp_send_refused), 'number'],
-    ['Foreign', (e) => figure(e.foreign_packets), 'number'],
-    ['SSRC collisions', (e) => figure(e.ssrc_collisions), 'number'],
-    ['SRTP refused', (e) => figure(e.srtp_refused), 'number'],
-    ['DTLS dropped', (e) => figure(e.dtls_dropped), 'number'],
-    ['packets not sent', (e) => figure(e.packets_unsent), 'number'],
-    ['DTLS refused', (e) => figure(e.dtls_refused), 'number'],
-    ['STUN dropped', (e) => figure(e.stun_dropped), 'number'],
-    ['Starts missed', (e) => figure(e.starts_missed), 'number'],
-  ], 'Reported when the agents have finished.');
-}
-
-// Not in the public report: files are not public.
-function drawFiles(report) {
-  if (!report.artifacts) return;
-  const beside = location.pathname.replace(/\/$/, '');
-  byId('files-section').hidden = false;
-  byId('downloads').replaceChildren(
-    link('SIP messages as text', `${beside}/sip.txt`), ' · ',
-    link('SIP messages as packets (pcap)', `${beside}/sip.pcap`), ' · ',
-    link('metrics as a table (CSV)', `${beside}/stats.csv`));
-  const all = `/api/v2/runs/${report.run.session_id}/artifacts`;
-  const address = (f) => `${all}/${encodeURIComponent(f.role)}/${encodeURIComponent(f.name)}`;
-  const player = (f) => {
-    if (f.media_type !== 'audio/wav') return '';
-    const node = element('audio');
-    node.controls = true;
-    node.preload = 'none';
-    node.src = address(f);
-    return node;
-  };
-  if (report.artifacts.length) {
-    fill('artifacts', report.artifacts, [
-      ['Role', (f) => f.role],
-      ['File', (f) => link(f.name, address(f)), 'wide'],
-      ['Listen', player],
-      ['Type', (f) => f.media_type],
-      ['Bytes', (f) => figure(f.size), 'number'],
-      ['Brought (UTC)', (f) => f.created_at],
-    ], '');
+  if (!model.isPublic && run.test_id && run.phase === 'done' && may('run')) {
+    tools.push(tool('rerun', 'Rerun', 'rerun', async () => {
+      const { data } = await api('POST', `/tests/${run.test_id}/run`, {});
+      toast('The run was started. ', el('a', { href: `/run/details/${data.session_id}` }, 'Watch it'));
+    }, true));
   }
-  if (report.artifacts_omitted) {
-    byId('artifacts').append(element('p', `${report.artifacts_omitted} further files are not shown.`, 'note'));
+  const compare = run.phase === 'done' && comparison(run);
+  if (compare) tools.push(el('a', { class: 'btn', id: 'compare', href: compare, title: 'C' }, icon('compare'), 'Compare'));
+  if (!model.isPublic && may('write')) tools.push(tool('share', 'Share', 'share', () => shareDialog(run)));
+  tools.push(tool('print', 'Print', 'print', () => window.print()));
+  const names = tools.map((t) => t.id).join();
+  if (byId('tools').dataset.names === names) return; // nothing new: keep the focus
+  byId('tools').dataset.names = names;
+  byId('tools').replaceChildren(...tools);
+}
+
+// ---- conditions ----
+
+function evidenceLinks(model, verdict) {
+  const { message, interval, group } = evidenceOf(model, verdict);
+  const links = [];
+  const go = (text, picture, id, work) => links.push(el('a', { href: `#${id}`, on: { click: work } }, icon(picture), text));
+  if (message) {
+    go(`${message.code || message.method}, ${(message.t - (group ? group.start : model.start)).toFixed(2)} s`, 'ladder', 'sip', () => {
+      if (group) choose(group);
+      page.ladder.choose(message, false);
+    });
   }
-  byId('artifacts-lost').replaceChildren(...report.artifacts_lost.map(
-    (e) => element('p', `${e.role}: the file ${e.name} was not kept: ${e.text}`, 'note')));
+  if (interval) {
+    const zero = group ? group.start : model.start;
+    go(`${measureName(interval.measure)}, ${Math.max(0, interval.from - zero).toFixed(1)} to ${(interval.to - zero).toFixed(1)} s`, 'plot', 'timeline', () => {
+      if (group) choose(group);
+      page.clock.move(interval.from);
+    });
+  } else if (group && !message) go(`${group.name} on the timeline`, 'plot', 'timeline', () => choose(group));
+  return links;
 }
 
-function drawLadder(messages, omitted) {
-  const nodes = messages.map((m) => {
-    const line = element('div', null, `message ${m.dir}`);
-    line.append(element('span', `${(m.t_ms / 1000).toFixed(3)} s`, 'time'),
-      element('span', m.role, 'role'),
-      element('span', m.dir === 'sent' ? '→' : '←', 'arrow'));
-    const text = element('div');
-    const summary = `${m.line}  ${(m.transport || '').toUpperCase()} ${m.peer || ''}`;
-    if (m.text) {
-      const details = element('details');
-      details.append(element('summary', summary), element('pre', m.text));
-      details.open = PRINT;
-      text.append(details);
-    } else {
-      text.textContent = summary;
-    }
-    line.append(text);
-    return line;
-  });
-  if (omitted) nodes.push(element('p', `${omitted} further messages are not shown.`, 'note'));
-  byId('ladder').replaceChildren(...(nodes.length ? nodes : [element('p', 'None recorded.', 'note')]));
+function condition(model, verdict) {
+  const box = el('div', { class: 'cond', 'data-passed': String(verdict.passed) }, shape('failed'),
+    el('h3', null, roleTag(model, verdict.role), capital(withoutRole(verdict, verdict.text))),
+    el('dl', { class: 'want' }, el('dt', null, 'Expected'), el('dd', null, figure(verdict.expected))),
+    el('dl', { class: 'got' }, el('dt', null, 'Was'), el('dd', null, figure(verdict.actual))));
+  if (verdict.sentence) box.append(el('p', null, `${capital(withoutRole(verdict, verdict.sentence))}.`));
+  const links = evidenceLinks(model, verdict);
+  if (links.length) box.append(el('div', { class: 'see' }, ...links));
+  return box;
 }
 
-// One plot for each measure, with one line for each role and direction.
-function plotRows(series) {
-  const times = [...new Set(series.flatMap((s) => s.points.map((p) => p.t)))].sort((a, b) => a - b);
-  const maps = series.map((s) => new Map(s.points.map((p) => [p.t, p])));
-  return times.map((t) => [new Date(t * 1000), ...maps.map((m) => {
-    const p = m.get(t);
-    return p ? [p.min, p.avg, p.max] : null;
-  })]);
-}
-
-function drawPlot(parent, measure, series) {
-  const box = element('div', null, 'plot');
-  const title = element('h3', `${measure} `);
-  title.append(element('span', series[0].unit));
-  const canvas = element('div', null, 'canvas');
-  const legend = element('div', null, 'legend');
-  box.append(title, canvas, legend);
-  parent.append(box);
-  box.dataset.measure = measure;
-  const rows = plotRows(series);
-  return new Dygraph(canvas, rows, {
-    labels: ['UTC', ...series.map((s) => `${s.role} ${s.dir}`)],
-    labelsDiv: legend, legend: 'always', labelsUTC: true, customBars: true,
-    includeZero: !measure.startsWith('rtp_mos') && measure !== 'rtp_r_factor',
-    colors: COLOURS, strokeWidth: 1.8, drawPoints: rows.length < 200, pointSize: 2.5,
-    connectSeparatedPoints: false, fillAlpha: 0.13, digitsAfterDecimal: 3,
-    axisLabelFontSize: 11, gridLineColor: '#e6eaef', axes: { y: { axisLabelWidth: 56 } },
-  });
-}
-
-let plotted = '';
-function drawPlots(series) {
-  const signature = JSON.stringify(series.map((s) => [s.role, s.dir, s.measure, s.points.length]));
-  if (signature === plotted) return; // nothing new: keep the zoom
-  plotted = signature;
-  const plots = byId('plots');
-  plots.replaceChildren();
-  const measures = [...new Set(series.map((s) => s.measure))];
-  const place = (m) => (FIRST.includes(m) ? FIRST.indexOf(m) : FIRST.length);
-  measures.sort((a, b) => place(a) - place(b) || a.localeCompare(b));
-  if (!measures.length) plots.append(element('p', 'No data point yet.', 'note'));
-  const zero = [];
-  for (const measure of measures) {
-    const own = series.filter((s) => s.measure === measure);
-    if (own.every((s) => s.points.every((p) => p.min === 0 && p.max === 0))) zero.push(measure);
-    else drawPlot(plots, measure, own);
+function drawConditions(model) {
+  const { run, failed, passed } = model;
+  const all = failed.length + passed.length;
+  const note = byId('conditions-note');
+  const nodes = failed.map((v) => condition(model, v));
+  if (!all) {
+    note.textContent = run.phase === 'done' ? '' : 'judged when the run is over';
+    nodes.push(el('p', { class: 'empty' }, shape('queued'), ' ', run.phase === 'done' ? 'Nothing was judged.' : 'Not judged yet.'));
+  } else note.textContent = failed.length ? `${failed.length} of ${all} failed` : `all ${all} passed`;
+  if (passed.length) {
+    const names = passed.slice(0, 4).map((v) => withoutRole(v, v.text)).join('; ');
+    const more = passed.length > 4 ? `; and ${passed.length - 4} more` : '';
+    nodes.push(fold(`${plural(passed.length, 'condition')} passed: ${names}${more}`, () => table('Conditions that passed', passed, [
+      ['Role', (v) => roleTag(model, v.role)], ['Condition', (v) => el('span', null, shape('passed'), ' ', capital(withoutRole(v, v.text)))],
+      ['Expected', (v) => figure(v.expected)], ['Was', (v) => figure(v.actual)]]), PRINT));
   }
-  byId('zero').textContent = zero.length ? `Zero throughout: ${zero.join(', ')}.` : '';
+  byId('verdicts').replaceChildren(...nodes);
+}
+
+// ---- the tester, and what changed ----
+
+function drawTester(model) {
+  const checks = testerChecks(model);
+  const bad = checks.some((c) => !c.ok);
+  const answer = byId('tester-answer');
+  if (!checks.length) {
+    answer.replaceChildren(badge('queued', 'Not known yet', true));
+    byId('evidence').replaceChildren();
+    return;
+  }
+  answer.replaceChildren(badge(bad ? 'errored' : 'passed', bad ? 'Yes' : 'No', true));
+  const list = el('ul', { class: 'checks' }, ...checks.map((c) => el('li', null, shape(c.ok ? 'passed' : 'errored'),
+    el('span', null, c.name), el('span', { class: 'soft' }, ...stressed(c.value)))));
+  const columns = ['packets_sent', 'packets_received', 'send_errors', 'rtp_send_refused', 'rtcp_send_refused', 'receive_queue_drops',
+    'ring_drops', 'packets_unsent', 'starts_missed', 'invalid_packets', 'rtcp_invalid', 'foreign_packets', 'ssrc_collisions',
+    'srtp_refused', 'srtp_unkeyed', 'dtls_dropped', 'dtls_refused', 'stun_dropped'];
+  const late = (key) => (e) => figure(e.send_lateness_ms ? e.send_lateness_ms[key] : undefined, 3);
+  const all = fold('All figures of the agents', () => table('Figures of the agents', model.report.evidence, [
+    ['Role', (e) => roleTag(model, e.role)], ['Late ms, median', late('median'), 'num'], ['p95', late('p95'), 'num'],
+    ['p99', late('p99'), 'num'], ['max', late('max'), 'num'], ['Thread', (e) => figure(e.send_scheduling)],
+    ...columns.map((key) => [key, (e) => figure(e[key]), 'num'])]), PRINT, 'figures');
+  // open by itself where the answer is yes: then the report is about the tester
+  byId('evidence').replaceChildren(bad ? list : fold(`${plural(checks.length, 'check')} passed`, () => list, true), all);
+}
+
+async function drawChanges(model) {
+  const before = model.run.status === 'failed' ? lastPassed(model.run) : null;
+  byId('changes-card').hidden = true;
+  if (!before) return;
+  const answer = await fetch(`/run/details/${before.session_id}/data`);
+  if (!answer.ok) return;
+  const { changed, same } = differences(makeModel(await answer.json()), model);
+  const row = (name, ...value) => el('dl', { class: 'dl' }, el('dt', null, name), el('dd', null, ...value));
+  const rows = changed.map(([name, a, b]) => row(name, a ? el('del', null, a) : el('span', { class: 'soft' }, 'none'), ' ',
+    el('span', { class: 'arrow' }, '→'), ' ', b ? el('ins', null, b) : el('span', { class: 'soft' }, 'none')));
+  if (!rows.length) rows.push(row('Changed', el('span', { class: 'soft' }, 'nothing that the report shows')));
+  if (same.length) rows.push(row('Unchanged', el('span', { class: 'soft' }, same.join(', ').toLowerCase())));
+  rows.push(el('a', { class: 'more', href: comparison(model.run) }, icon('right'), `Compare run ${before.id} and run ${model.run.id}`));
+  byId('changes').replaceChildren(...rows);
+  byId('changes-card').hidden = false;
+}
+
+// ---- conversations ----
+
+// again: the same choice with newer data; the cursor and the message stay.
+function select(group, again) {
+  page.group = group;
+  page.clock.show(group, again);
+  page.ladder.show(group, again);
+  page.player.show(group);
+  drawPickers();
+}
+
+function choose(group) {
+  page.chosen = true;
+  select(group);
+}
+
+function drawPickers() {
+  const { model, group } = page;
+  const all = model.conversations;
+  const worst = [...all].sort((a, b) => b.bad - a.bad || a.number - b.number);
+  const box = byId('pick');
+  const status = (c) => (c.bad > 1 ? 'failed' : c.legs.some((leg) => leg.live) ? 'running' : 'passed');
+  if (all.length <= BUTTONS) {
+    const buttons = all.map((c) => el('button', { class: 'btn small', type: 'button', 'aria-pressed': String(c === group), on: { click: () => choose(c) } }, shape(status(c)), c.name));
+    box.replaceChildren(el('span', { class: 'group', role: 'group', 'aria-label': 'Call' }, ...buttons));
+  } else {
+    const list = el('select', { class: 'in', 'aria-label': 'Call', on: { change: () => choose(all[list.value - 1]) } },
+      ...worst.map((c) => el('option', { value: c.number, selected: c === group }, `${c.name}${c.bad > 1 ? ' (failed)' : ''}`)));
+    box.replaceChildren(list);
+  }
+  if (all.length) {
+    box.append(el('button', { class: 'btn small', type: 'button', 'aria-pressed': String(!group), on: { click: () => choose(null) } }, 'All calls'));
+  }
+  drawFilters();
+}
+
+function drawFilters() {
+  const { model, ladder } = page;
+  const registrations = model.shown.filter((m) => m.method === 'REGISTER').length;
+  const chip = (name, text) => el('button', { class: 'chip', type: 'button', 'aria-pressed': String(ladder.filter === name),
+    on: { click: () => { ladder.setFilter(name); drawFilters(); } } }, text);
+  const chips = model.isPublic ? [] : [chip('calls', page.group ? `${page.group.name}` : 'Calls'), chip('register', `REGISTER ${registrations}`), chip('all', 'All')];
+  byId('sip-filters').replaceChildren(...chips);
+  const omitted = model.report.messages_omitted;
+  byId('sip-note').textContent = `${ladder.list ? ladder.list.length : 0} of ${plural(model.messages.length, 'message')}${omitted ? `; ${omitted} further ones are in the files` : ''}`;
+}
+
+function drawTimeline(model) {
+  page.clock.model = model;
+  page.ladder.model = model;
+  page.player.model = model;
+  const same = page.group && model.conversations.find((c) => c.number === page.group.number);
+  const worst = [...model.conversations].sort((a, b) => b.bad - a.bad || a.number - b.number)[0] || null;
+  const first = model.run.phase === 'done' || model.conversations.length === 1 ? worst : null;
+  const group = page.chosen ? same || null : first;
+  select(group, page.drawn !== '' && (group ? group.number : 0) === (page.group ? page.group.number : 0));
+}
+
+// ---- files ----
+
+function drawFiles(model) {
+  const { artifacts, artifacts_omitted: omitted, artifacts_lost: lost } = model.report;
+  byId('files').hidden = !artifacts;
+  if (!artifacts) return;
+  const base = `/api/v2/runs/${model.run.session_id}/artifacts`;
+  const address = (f) => `${base}/${encodeURIComponent(f.role)}/${encodeURIComponent(f.name)}`;
+  const download = (text, href, size) => el('a', { class: 'btn', href }, icon('save'), text, size ? el('span', { class: 'soft' }, size) : '');
+  byId('downloads').replaceChildren(download('SIP messages, text', `${PAGE}/sip.txt`), download('SIP messages, pcap', `${PAGE}/sip.pcap`),
+    download('Measures, CSV', `${PAGE}/stats.csv`), ...[['junit', 'JUnit XML'], ['markdown', 'Markdown'], ['html', 'HTML']].map(([kind, text]) =>
+      download(`Report, ${text}`, `/api/v2/runs/${model.run.session_id}/report/${kind}`)));
+  const nodes = [];
+  if (artifacts.length) {
+    const total = artifacts.reduce((sum, f) => sum + f.size, 0);
+    nodes.push(fold(`${plural(artifacts.length, 'file')} of the agents, ${bytes(total)}`, () => table('Files', artifacts, [
+      ['Role', (f) => roleTag(model, f.role)], ['File', (f) => el('a', { href: address(f) }, f.name)],
+      ['Type', (f) => f.media_type, 'wide-only'], ['Size', (f) => bytes(f.size), 'num']]), artifacts.length <= 20, 'files'));
+  }
+  if (omitted) nodes.push(el('p', { class: 'note body' }, `${omitted} further files are not shown.`));
+  byId('artifacts').replaceChildren(...nodes);
+  byId('artifacts-lost').replaceChildren(...lost.map((e) => el('p', { class: 'body bad' }, `${e.role}: the file ${e.name} was not kept: ${e.text}`)));
+}
+
+// ---- the whole ----
+
+function drawAnchors(model) {
+  const counts = { verdict: '', timeline: '', sip: model.messages.length, calls: model.calls.length, files: model.report.artifacts ? model.report.artifacts.length + 3 : null };
+  for (const link of document.querySelectorAll('.anchors a')) {
+    const count = counts[link.hash.slice(1)];
+    link.hidden = count === null;
+    link.querySelector('.n').textContent = count;
+  }
+}
+
+// A control has the focus of one that was drawn again: the same words in the same part.
+function keepFocus(work) {
+  const old = document.activeElement;
+  const part = old && old.closest('section[id]');
+  const name = (n) => n.tagName + (n.dataset.call || n.getAttribute('aria-label') || n.textContent);
+  const was = part && name(old);
+  work();
+  if (!part || old.isConnected) return;
+  const again = [...part.querySelectorAll('button, a, select, [tabindex]')].find((n) => name(n) === was);
+  if (again) again.focus({ preventScroll: true });
 }
 
 function draw(report) {
-  drawHead(report.run);
-  drawAttempts(report.run);
-  drawVerdicts(report.verdicts);
-  drawRegistrations(report.registrations);
-  drawCalls(report.calls);
-  drawDigits(report.digits);
-  drawEvidence(report.evidence);
-  drawFlaws(report.flaws);
-  drawFiles(report);
-  drawLadder(report.messages, report.messages_omitted);
-  drawPlots(report.series);
+  const model = makeModel(report);
+  model.bands = [];
+  for (const v of model.failed) {
+    const { interval } = evidenceOf(model, v);
+    if (interval) model.bands.push(interval);
+  }
+  page.model = model;
+  drawHead(model);
+  drawLive(model, byId('live-card'), byId('live'));
+  drawConditions(model);
+  drawTester(model);
+  drawTimeline(model);
+  drawCalls(model, byId('calls-body'), { open: PRINT, pick: (call) => choose(model.conversationOf(call.call)) });
+  byId('calls-note').textContent = `${plural(model.calls.length, 'call')}; what differs is shown first`;
+  drawFiles(model);
+  drawAnchors(model);
+  if (model.run.phase === 'done') drawChanges(model).catch((error) => complain(error.message));
+}
+
+function complain(text) {
+  byId('failure').hidden = false;
+  byId('failure').textContent = text;
 }
 
 async function refresh() {
   let again = true;
+  const began = Date.now();
   try {
-    const answer = await fetch(`${location.pathname.replace(/\/$/, '')}/data`, { cache: 'no-store' });
+    const answer = await fetch(`${PAGE}/data`, { cache: 'no-store' });
     if (!answer.ok) throw new Error(`the controller answered ${answer.status}`);
-    const report = await answer.json();
-    draw(report);
+    const text = await answer.text();
+    byId('failure').hidden = true;
+    const report = JSON.parse(text);
+    if (text !== page.drawn) keepFocus(() => draw(report));
+    page.drawn = text;
+    performance.mark('report-drawn');
     const last = report.run.last_attempt;
     again = report.run.phase !== 'done' || (last !== null && last.status === 'running');
   } catch (error) {
-    const failure = byId('failure');
-    failure.hidden = false;
-    failure.textContent = `The report could not be loaded: ${error.message}. Trying again.`;
+    complain(`The report could not be loaded: ${error.message}. Trying again.`);
   }
-  if (again) setTimeout(refresh, POLL_MS);
+  // a report that takes long to read and to draw is read less often
+  if (again) setTimeout(refresh, Math.max(POLL_MS, 3 * (Date.now() - began)));
   document.body.dataset.drawn = again ? 'partly' : 'done';
   if (PRINT && !again) window.print();
 }
 
-refresh();
+// Letters act unless a field has the focus.
+function keys(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) || !page.model) return;
+  const press = (id) => byId(id) && byId(id).click();
+  const history = page.model.run.history || [];
+  const at = history.findIndex((r) => r.session_id === page.model.run.session_id);
+  const open = (r) => r && location.assign(`/run/details/${r.session_id}`);
+  const work = { j: () => page.ladder.step(1), k: () => page.ladder.step(-1), r: () => press('rerun'), c: () => press('compare'), s: () => press('share'),
+    '[': () => open(history[at - 1]), ']': () => open(history[at + 1]),
+    Escape: () => { byId('message').dataset.open = 'no'; } }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+  if (work && !document.querySelector('dialog[open]')) work();
+  else if (event.key === ' ' && event.target.tagName !== 'BUTTON' && page.player.toggle()) event.preventDefault();
+}
+
+async function start() {
+  page.clock = new Clock(byId('clock'), null);
+  page.clock.listen();
+  page.ladder = new Ladder(byId('ladder'), byId('message'), null);
+  page.player = new Player(byId('player'), page.clock, null);
+  document.addEventListener('keydown', keys);
+  if (!PAGE.startsWith('/kiosk/')) await loadSession();
+  await refresh();
+}
+
+start().catch((error) => complain(error.message));

@@ -1,6 +1,8 @@
 // All runs, newest first. The filters are in the address, so that a view can be shared.
 
-import { api, badge, button, byId, complain, during, fill, link, may, setValues, since, startPage, timeNode, values } from './page.js';
+import {
+  api, badge, button, byId, complain, during, element, fill, link, may, setValues, since, startPage, timeNode, values,
+} from './page.js';
 
 const PAGE = 50;
 const COLUMNS = { status: 'session_status', test: 'test_name', project: 'project_name', tag: 'tags' };
@@ -26,6 +28,34 @@ function go(changes) {
   return draw();
 }
 
+// The runs that are chosen to be compared, the older one first.
+const chosen = new Map();
+
+function drawCompare() {
+  const compare = byId('compare');
+  compare.disabled = chosen.size !== 2;
+  byId('chosen').textContent = chosen.size === 2 ? '' : `Choose two runs to compare; ${chosen.size || 'none'} chosen.`;
+}
+
+function choice(run) {
+  const box = element('input');
+  box.type = 'checkbox';
+  box.id = `choose-${run.id}`;
+  box.checked = chosen.has(run.id);
+  box.setAttribute('aria-label', `Compare run ${run.id}`);
+  box.addEventListener('change', () => {
+    if (box.checked) chosen.set(run.id, run.session_id);
+    else chosen.delete(run.id);
+    drawCompare();
+  });
+  return box;
+}
+
+function compare() {
+  const [a, b] = [...chosen].sort(([one], [other]) => one - other).map(([, session]) => session);
+  location.assign(`/runs/compare?a=${a}&b=${b}`);
+}
+
 function stop(run) {
   if (run.status !== 'running' || !may('run')) return '';
   return button('Stop', async () => {
@@ -37,7 +67,9 @@ function stop(run) {
 async function draw() {
   const filter = asked();
   const page = await api('GET', `/runs?${query(filter)}`);
+  const focus = document.activeElement && document.activeElement.id;
   fill('runs', page.runs, [
+    ['Compare', choice],
     ['Verdict', (r) => badge(r.status)],
     ['Test', (r) => link(r.test_name || r.testcase_name, `/run/details/${r.session_id}`), 'wide'],
     ['Project', (r) => r.project_name || '–', 'wide-only'],
@@ -45,6 +77,8 @@ async function draw() {
     ['Started', (r) => timeNode(r.started_at, since)],
     ['', stop],
   ], 'No run matches. Clear a filter, or start a test.');
+  if (focus && focus.startsWith('choose-') && byId(focus)) byId(focus).focus({ preventScroll: true });
+  drawCompare();
   const start = Number(filter.start || 0);
   byId('newer').hidden = start === 0;
   byId('older').hidden = start + page.runs.length >= page.total;
@@ -69,6 +103,7 @@ startPage(async () => {
     event.preventDefault();
     during(form.querySelector('button'), () => go(values(form)), form);
   });
+  byId('compare').addEventListener('click', compare);
   const turn = (by) => go({ ...asked(), start: String(Math.max(0, Number(asked().start || 0) + by)) });
   byId('newer').addEventListener('click', () => during(byId('newer'), () => turn(-PAGE)));
   byId('older').addEventListener('click', () => during(byId('older'), () => turn(PAGE)));

@@ -1,6 +1,9 @@
 """A headless Chromium with its own profile."""
+import base64
 import contextlib
+import os
 import tempfile
+from pathlib import Path
 
 from selenium import webdriver
 
@@ -31,3 +34,38 @@ def complaints(browser):
     chrome:// is the browser's own first page, which is ignored."""
     return [entry for entry in browser.get_log("browser")
             if "favicon" not in entry["message"] and not entry["message"].startswith("chrome://")]
+
+
+UNNAMED = """return [...document.querySelectorAll('input, select, textarea, button')].filter(
+  (n) => n.offsetParent && !(n.labels && n.labels.length) && !n.ariaLabel && !n.innerText.trim()
+).map((n) => n.outerHTML)"""
+UNSAID = """return [...document.querySelectorAll('main svg, main canvas')].filter((n) =>
+  !n.closest('[aria-hidden=true]') && !n.getAttribute('aria-label')).map((n) => n.outerHTML)"""
+
+
+def looked_at(driver, name):
+    """Two widths, two themes and a zoom of 200 %: nothing is cut off, everything has a name.
+    tools/screenshots keeps the pictures."""
+    folder = os.environ.get("OFFHOOK_SCREENSHOTS")
+    driver.execute_script("window.scrollTo(0, 0)")
+    driver.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": True})
+    try:
+        for width, theme, scale in ((1280, "light", 1), (1280, "dark", 1), (380, "light", 1),
+                                    (380, "dark", 1), (640, "light", 2)):
+            driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+                "width": width, "height": 900, "deviceScaleFactor": scale, "mobile": False})
+            driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+                "features": [{"name": "prefers-color-scheme", "value": theme}]})
+            assert driver.execute_script("return document.documentElement.scrollWidth") <= width
+            assert driver.execute_script(UNNAMED) == [] and driver.execute_script(UNSAID) == []
+            assert driver.execute_script("return document.querySelectorAll('h1').length") == 1
+            assert driver.find_elements("css selector", "th:not([scope])") == []
+            if folder and scale == 1:
+                picture = driver.execute_cdp_cmd("Page.captureScreenshot", {
+                    "captureBeyondViewport": True})
+                Path(folder, f"{name}-{width}-{theme}.png").write_bytes(
+                    base64.b64decode(picture["data"]))
+    finally:
+        driver.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": False})
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

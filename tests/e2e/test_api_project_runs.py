@@ -212,15 +212,20 @@ def test_deprecated_route(lab):
             assert found["run_status"] == "passed"
             public = "kiosk" in data["report_url"]
             assert public == ("report.mode" in body)
-            page = lab.c.session.get(
-                data["report_url"],
-                auth=None if public else lab.c.keys["admin"])
-            assert page.status_code == 200
-            assert name.replace("<", "&lt;").replace(">", "&gt;") in page.text
-            for entry in found["runs"]:
-                assert entry["session_id"] in page.text
-    assert lab.c.session.get(data["report_url"][:-1] + "x",
-                             auth=None).status_code == 404
+            auth = None if public else lab.c.keys["admin"]
+            page = lab.c.session.get(data["report_url"], auth=auth)
+            assert page.status_code == 200 and "project_run.js" in page.text
+            shown = lab.c.session.get(data["report_url"] + "/data", auth=auth).json()
+            assert (shown["project_name"], shown["run_status"]) == (name, "passed")
+            links = [r["link"] for r in shown["runs"]]
+            assert len(links) == len(found["runs"])
+            for entry, link in zip(found["runs"], links):
+                assert entry["session_id"] in link and public == link.startswith("/kiosk/")
+            assert all(("session_id" in r) != public and "kiosk_id" not in r
+                       for r in shown["runs"])
+    for path in ("", "/data"):
+        assert lab.c.session.get(data["report_url"][:-1] + "x" + path,
+                                 auth=None).status_code == 404
     both = lab.c.api("POST", "/projects/run", {"id": project, "project.name": name})
     lab.c.api("POST", f"/projects/runs/{both['data']['project_run_uuid']}/stop")
     for body in ({}, {"id": project, "project.name": name + "x"}, {"id": 0},
@@ -347,6 +352,7 @@ def test_the_public_link_of_a_project_run_is_revoked(lab):
     assert public.get(first + "/data", auth=None).status_code == 200
     assert lab.c.request("DELETE", f"{path}/kiosk").status_code == 204
     assert public.get(link, auth=None).status_code == 404
+    assert public.get(link + "/data", auth=None).status_code == 404
     assert public.get(first + "/data", auth=None).status_code == 404
     problem(lab.c.request("DELETE", f"{path}/kiosk"), 404)
     # a run that starts later has no link either

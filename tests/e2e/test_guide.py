@@ -238,5 +238,5 @@ def test_first_test_in_the_browser(checkout):
         press("Start")
         wait(lambda: browser.find_elements(By.CSS_SELECTOR, "#started a"))
         browser.get(find("#started a").get_attribute("href"))
-        wait(lambda: find("#status").text == "passed")
+        wait(lambda: find("#status").text == "Passed")
         assert [e for e in complaints(browser) if e["level"] == "SEVERE"] == []

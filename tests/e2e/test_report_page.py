@@ -1,15 +1,21 @@
-"""The report page in a real browser: signed in, and by its public link."""
+"""The page of a run in a real browser: signed in, live, and by its public link."""
+import json
 import os
+import sqlite3
+import struct
 
 import pytest
 import requests
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from bench import Bench
-from browser import chromium, complaints
+from browser import chromium, complaints, looked_at
+from fake_agent import NOW_US, FakeAgent, evidence, good_call, point, registered
 
 MARKUP = "<img src=x onerror=document.title='owned'>"
+CALLS = 500
 
 pytestmark = pytest.mark.skipif(
     not os.path.exists("/proc/self"), reason="Chromium does not run without /proc")
@@ -22,228 +28,461 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """(bench, report_url) of a finished run whose names contain markup."""
+def bench(tmp_path_factory):
     from ports import PortBlock
     ports = PortBlock()
-    with Bench(tmp_path_factory.mktemp("page"), ports) as bench:
-        test_id = bench.single_call(duration=4)
-        test = bench.api("GET", f"/tests/{test_id}")["test"]
-        bench.api("PUT", f"/tests/{test_id}", {
-            name: test[name] for name in ("project_id", "scenario", "agentpool_id",
-                                          "steps", "conditions", "record")}
-            | {"name": MARKUP})
-        data = bench.api("POST", f"/tests/{test_id}/run", {"report.mode": "kiosk"})["data"]
-        bench.wait(data["session_id"])
-        yield bench, data["report_url"], data["session_id"]
+    with Bench(tmp_path_factory.mktemp("page"), ports) as made:
+        yield made
     ports.close()
 
 
-def opened(browser, url):
-    browser.get(url)
-    WebDriverWait(browser, 30).until(
-        lambda b: b.find_element(By.TAG_NAME, "body").get_attribute("data-drawn") == "done")
-    assert complaints(browser) == []
-
-
-def rows(browser, section):
-    return browser.find_elements(By.CSS_SELECTOR, f"#{section} tbody tr")
-
-
-def test_page_shows_the_run(browser, finished):
-    _, url, _ = finished
-    opened(browser, url)
-    assert browser.find_element(By.ID, "status").text == "passed"
-    assert len(rows(browser, "calls")) == 2
-    assert len(rows(browser, "streams")) == 4
-    assert len(rows(browser, "evidence")) == 2
-    verdicts = rows(browser, "verdicts")
-    assert verdicts and all("✓" in row.text for row in verdicts)
-    plots = {p.get_attribute("data-measure")
-             for p in browser.find_elements(By.CSS_SELECTOR, ".plot")}
-    assert {"rtp_mos", "rtp_jitter", "rtp_pkt_per_sec"} <= plots
-    assert all(c.size["height"] > 100
-               for c in browser.find_elements(By.CSS_SELECTOR, ".plot canvas"))
-    assert "rtp_lost" in browser.find_element(By.ID, "zero").text
-
-
 @pytest.fixture(scope="module")
-def media(finished):
-    """(bench, kiosk link, session) of a call with every kind of media data that the
-    page can show."""
-    bench, _, _ = finished
+def media(bench):
+    """(kiosk link, session) of a failed call with every kind of media data: a transfer
+    that is refused, digits, recordings, encryption."""
     test_id = bench.single_call(
-        duration=4, media_encryption="sdes-mandatory", media_nat="ice", audio_codecs=["PCMA"],
+        duration=6, media_encryption="sdes-mandatory", media_nat="ice", audio_codecs=["PCMA"],
         audio_checks=True, record="media",
-        sipclient_actions=[["assert_established", "10000"], ["dtmf", "12#"], ["wait", "1000"]],
+        sipclient_actions=[["assert_established", "10000"], ["dtmf", "12#"], ["wait", "1500"],
+                           ["transfer", "1009"], ["wait", "1000"]],
         conditions=[{"role": "callee", "condition_type": "callee-dtmf-conditions",
-                     "conditions": [{"type": "is", "value": "12#"}]}])
+                     "conditions": [{"type": "is", "value": "12#"}]},
+                    {"role": "caller", "condition_type": "caller-mos-conditions",
+                     "conditions": [{"type": "ge", "value": "4.45"}]}])
     data = bench.api("POST", f"/tests/{test_id}/run", {
         "report.mode": "kiosk", "step.0.1.media_encryption": "sdes",
         "step.0.1.media_nat": "ice"})["data"]
-    assert bench.wait(data["session_id"])["status"] == "passed"
-    return bench, data["report_url"], data["session_id"]
-
-
-def cells(browser, section):
-    titles = [t.text for t in browser.find_elements(By.CSS_SELECTOR, f"#{section} th")]
-    return [dict(zip(titles, [c.text for c in row.find_elements(By.TAG_NAME, "td")]))
-            for row in rows(browser, section)]
-
-
-def test_media_of_a_call_is_shown(browser, media):
-    _, url, _ = media
-    opened(browser, url)
-    streams = cells(browser, "streams")
-    assert {s["Encryption"] for s in streams} == {"AES_CM_128_HMAC_SHA1_80"}
-    assert {(s["Codec"], s["Packet ms"]) for s in streams} == {("PCMA/8000", "20")}
-    received = [s for s in streams if s["Direction"] == "received"]
-    assert {(s["Scale"], s["Discarded by 60 ms buffer"]) for s in received} == {("nb", "0")}
-    assert all(4 < float(s["MOS behind it"]) < 4.42 for s in received), received
-    assert {s["Not authentic"] for s in streams if s["Direction"] == "received"} == {"0"}
-    assert all(c["Path"].startswith("ice: host 127.0.0.1:") and "undefined" not in c["Path"]
-               for c in cells(browser, "calls"))
-    audio = cells(browser, "audio")
-    assert [(a["Call"], a["Direction"]) for a in audio] == [
-        ("caller-1", "heard"), ("caller-1", "said")]
-    assert all(-40 < float(a["Level dBov"]) < 0 and "Hz" in a["Tones"] for a in audio)
-    digits = {(d["Call"], d["Direction"]): d for d in cells(browser, "digits")}
-    assert digits["callee-1", "received"]["Digits"] == "• • •"
-    assert digits["callee-1", "received"]["By"] == "rtpevent"
-    assert digits["caller-1", "sent"]["Digits"] == "• • •"
-    verdict, = [v for v in cells(browser, "verdicts") if "digits" in v["Condition"]]
-    assert verdict["Actual"] == '"•••"'
-
-
-def test_public_link_shows_no_digit(media):
-    """Digits may be a PIN, so only signed-in users see them."""
-    bench, url, session = media
-    public = requests.get(url + "/data", timeout=10)
-    assert "12#" not in public.text
-    whole = requests.get(f"{bench.controller.url}/run/details/{session}/data", timeout=10,
-                         auth=bench.controller.keys["admin"]).json()
-    for report, shown in ((public.json(), "•••"), (whole, "12#")):
-        for direction in ("in", "out"):
-            assert "".join(d["digit"] for d in report["digits"]
-                           if d["direction"] == direction) == shown
-        verdict, = [v for v in report["verdicts"] if "digits" in v["text"]]
-        assert verdict["actual"] == f'"{shown}"' and f'"{shown}"' in verdict["text"]
-
-
-def test_a_call_without_audio_has_no_table_of_it(browser, finished):
-    _, url, _ = finished
-    opened(browser, url)
-    assert {s["Encryption"] for s in cells(browser, "streams")} == {"none"}
-    for section in ("audio-section", "digits-section"):
-        assert not browser.find_element(By.ID, section).is_displayed()
-
-
-def test_names_are_text_and_no_markup(browser, finished):
-    _, url, _ = finished
-    opened(browser, url)
-    assert browser.find_element(By.ID, "title").text == MARKUP
-    assert MARKUP in browser.title
-
-
-def test_public_link_shows_no_message_bodies(browser, finished):
-    bench, url, session = finished
-    opened(browser, url)
-    ladder = browser.find_elements(By.CSS_SELECTOR, "#ladder .message")
-    assert ladder and all("  UDP 127.0.0.1:" in m.get_attribute("textContent") for m in ladder)
-    assert browser.find_elements(By.CSS_SELECTOR, "#ladder pre") == []
-    private = f"{bench.controller.url}/run/details/{session}"
-    assert requests.get(private, timeout=10).status_code == 401
-    assert requests.get(private + "/data", timeout=10).status_code == 401
-    assert requests.get(url[:-1] + ("0" if url[-1] != "0" else "1") + "/data",
-                        timeout=10).status_code == 404
+    assert bench.wait(data["session_id"])["status"] == "failed"
+    return data["report_url"], data["session_id"]
 
 
 @pytest.fixture(scope="module")
-def signed_in(browser, finished):
-    """The session of a signed-in reader, which the browser uses too."""
-    bench, _, _ = finished
+def cookie(bench, browser):
+    """The session of a signed-in user, which the browser uses too."""
     answer = requests.post(f"{bench.controller.url}/setup", timeout=60, json={
         "code": (bench.controller.state_dir / "setup-code").read_text().strip(),
         "name": "reader", "password": "reads the report"})
     assert answer.status_code == 200, answer.text
-    browser.get(f"{bench.controller.witness().url}/healthz")  # a cookie can be set only on a page of its site
+    browser.get(f"{bench.controller.witness().url}/healthz")  # a cookie needs a page of its site
     browser.add_cookie({"name": "offhook_session",
                         "value": answer.cookies["offhook_session"]})
-    return answer
+    return answer.cookies
 
 
-def test_recordings_are_played(browser, media, signed_in):
-    bench, _, session = media
-    opened(browser, f"{bench.controller.witness().url}/run/details/{session}")
-    assert len(browser.find_elements(By.CSS_SELECTOR, "#artifacts audio")) == 2
-    browser.set_script_timeout(30)
-    seconds = browser.execute_async_script("""
-        const done = arguments[0];
-        const player = document.querySelector('#artifacts audio');
-        player.onerror = () => done(`error ${player.error.code}`);
-        player.onloadedmetadata = () => done(player.duration);
-        player.load();
-        player.preload = 'metadata';""")
-    assert isinstance(seconds, (int, float)) and 3 < seconds < 6, seconds
+def drawn(browser, state="done"):
+    WebDriverWait(browser, 60).until(
+        lambda b: b.find_element(By.TAG_NAME, "body").get_attribute("data-drawn") == state)
+
+
+def opened(browser, url, state="done"):
+    browser.get(url)
+    drawn(browser, state)
     assert complaints(browser) == []
 
 
-def test_signed_in_reader_sees_the_messages(browser, finished, signed_in):
-    bench, _, session = finished
-    url = bench.controller.witness().url
-    opened(browser, f"{url}/run/details/{session}")
-    bodies = browser.find_elements(By.CSS_SELECTOR, "#ladder pre")
-    assert any("INVITE" in b.get_attribute("textContent") for b in bodies)
-    # everything that can be downloaded has a link
-    links = [a.get_attribute("href") for a in
-             browser.find_elements(By.CSS_SELECTOR, "#downloads a")]
-    assert [link.rsplit("/", 1)[1] for link in links] == ["sip.txt", "sip.pcap", "stats.csv"]
-    for link in links:
-        answer = requests.get(link, cookies=signed_in.cookies, timeout=60)
+def details(bench, session):
+    return f"{bench.controller.witness().url}/run/details/{session}"
+
+
+def text(browser, css):
+    return browser.find_element(By.CSS_SELECTOR, css).text
+
+
+def found(browser, css):
+    return browser.find_elements(By.CSS_SELECTOR, css)
+
+
+def waits(browser, condition):
+    return WebDriverWait(browser, 60).until(lambda _: condition())
+
+
+def press(browser, node):
+    """Click, where the bar at the top does not cover the node."""
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", node)
+    node.click()
+
+
+def width(browser, pixels):
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+        "width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": pixels < 500})
+
+
+def test_the_answer_comes_first(bench, browser, cookie, media):
+    opened(browser, details(bench, media[1]))
+    assert text(browser, "#status") == "Failed"
+    sentence = text(browser, "#sentence")
+    assert "transfer to 1009" in sentence and "404 No Such Subscriber" in sentence
+    assert "MOS" in sentence and "at least 4.45 is asked for" in sentence
+    failed = found(browser, ".cond")
+    assert len(failed) == 2 and not any(".scroll" in c.get_attribute("class") for c in failed)
+    want = [c.find_element(By.CSS_SELECTOR, ".want dd").text for c in failed]
+    was = [c.find_element(By.CSS_SELECTOR, ".got dd").text for c in failed]
+    assert "at least 4.45" in want and "did not hold" in was
+    folded = [b for b in found(browser, "#verdicts .more") if "passed" in b.text]
+    assert len(folded) == 1 and not found(browser, "#verdicts table")
+    looked_at(browser, "report")
+    press(browser, folded[0])
+    assert found(browser, "#verdicts table caption") and found(browser, "#verdicts th[scope=col]")
+    assert text(browser, "#tester-answer") == "No"
+
+
+def test_a_claim_links_to_its_evidence(bench, browser, cookie, media):
+    opened(browser, details(bench, media[1]))
+    link = next(a for a in found(browser, ".see a") if a.text.startswith("404"))
+    press(browser, link)
+    assert text(browser, "#message h3").strip() == "404 No Such Subscriber"
+    assert "Call-ID:" in text(browser, "#message .raw")
+    press(browser, next(a for a in found(browser, ".see a") if a.text.startswith("MOS")))
+    assert found(browser, "#clock .band")[0].is_displayed()
+
+
+def test_one_clock(bench, browser, cookie, media):
+    opened(browser, details(bench, media[1]))
+    measures = {n.get_attribute("data-measure") for n in found(browser, "#clock [data-measure]")}
+    assert {"rtp_mos", "rtp_jitter", "rtp_pkt_per_sec"} <= measures
+    assert "Lost" in text(browser, "#clock .zero")
+    pictures = found(browser, "#clock svg[role=img]")
+    assert all(p.get_attribute("aria-label") for p in pictures)
+    actions = next(p.get_attribute("aria-label") for p in pictures
+                   if p.get_attribute("aria-label").startswith("Actions"))
+    assert "1 at" in actions and "transfer 1009: was refused" in actions
+    clock = browser.find_element(By.ID, "clock")
+    before = text(browser, ".cursor b")
+    clock.send_keys(Keys.ARROW_RIGHT)
+    assert float(text(browser, ".cursor b")[:-2]) > float(before[:-2])
+
+
+def test_ladder_has_a_column_an_address_and_keys(bench, browser, cookie, media):
+    opened(browser, details(bench, media[1]))
+    names = [t.text for t in found(browser, "#ladder .axis.strong")]
+    assert names[0] == "caller" and len(names) == 3 and names[2] == "callee", names
+    gaps = found(browser, "#ladder .axis.gap")
+    assert gaps and found(browser, "#ladder .row-hit.refused")
+    first = text(browser, "#message .raw")
+    browser.find_element(By.TAG_NAME, "body").send_keys("k")
+    assert text(browser, "#message .raw") != first
+    browser.find_element(By.TAG_NAME, "body").send_keys("j")
+    assert text(browser, "#message .raw") == first
+
+
+def test_figures_of_a_call(bench, browser, cookie, media):
+    opened(browser, details(bench, media[1]))
+    press(browser, browser.find_element(By.CSS_SELECTOR, "[data-call=caller-1]"))
+    shown = text(browser, ".detail")
+    for words in ("AES_CM_128_HMAC_SHA1_80", "PCMA/8000", "Level dBov", "ice: host 127.0.0.1:",
+                  "Discarded by a 60 ms buffer", "Not authentic", "1 2 # (rtpevent"):
+        assert words in shown, words
+    assert "undefined" not in shown
+
+
+def test_sound_and_files(bench, browser, cookie, media):
+    opened(browser, details(bench, media[1]))
+    waits(browser, lambda: len(found(browser, "#clock .wave svg path")) == 2)
+    play = browser.find_element(By.CSS_SELECTOR, "#player .big")
+    press(browser, play)
+    assert play.get_attribute("aria-label") == "Pause"
+    press(browser, play)
+    stereo = browser.execute_async_script("""
+        const done = arguments[arguments.length - 1], make = URL.createObjectURL;
+        URL.createObjectURL = (blob) => { URL.createObjectURL = make;
+          blob.arrayBuffer().then((b) => done([...new Uint8Array(b.slice(0, 44)), b.byteLength]));
+          return 'data:,'; };
+        document.getElementById('save-stereo').click();""")
+    head, length = bytes(stereo[:44]), stereo[44]
+    assert head[:4] + head[8:16] == b"RIFFWAVEfmt " and struct.unpack("<HHII", head[20:32]) == (
+        1, 2, 8000, 8000 * 4) and length > 44 + 3 * 8000 * 4
+    links = [a.get_attribute("href") for a in found(browser, "#downloads a")]
+    assert [link.rsplit("/", 1)[1] for link in links][:3] == ["sip.txt", "sip.pcap", "stats.csv"]
+    for link in links + [a.get_attribute("href") for a in found(browser, "#artifacts a")]:
+        answer = requests.get(link, cookies=cookie, timeout=60)
         assert answer.status_code == 200 and len(answer.content) > 100, link
-    # when printed, everything is expanded
-    assert not any(d.get_attribute("open")
-                   for d in browser.find_elements(By.CSS_SELECTOR, "#ladder details"))
-    opened(browser, f"{url}/run/details/{session}?mode=print")
-    details = browser.find_elements(By.CSS_SELECTOR, "#ladder details")
-    assert details and all(d.get_attribute("open") for d in details)
+    assert complaints(browser) == []
 
 
-def test_artifacts_are_linked(browser):
-    """And missing artifacts are listed; the public link shows neither."""
-    from fake_agent import NOW_US
-    from test_artifacts import Bench as Files
-    b = Files()
-    try:
-        run = b.c.api("POST", "/tests/scenarios/registration", {
-            "agentpool_id": b.pool["id"], "target": "sip:127.0.0.1", "username": "1001",
-            "password": "x", "report.mode": "kiosk"})["data"]
-        job, = b.agent.jobs(1).values()
-        assert b.agent.start(job).ok
-        for name, data in (("caller-1-in.wav", b"RIFF"), ("notes.txt", b"two")):
-            assert b.agent.artifact(job, name, data).ok
-        assert b.agent.upload(job, "events", [{
-            "t": NOW_US, "mono": 1, "kind": "artifact_lost", "name": MARKUP,
-            "text": "there is no room"}]).ok
-        b.end(job)
-        signed_in = requests.post(f"{b.c.url}/setup", timeout=60, json={
-            "code": (b.c.state_dir / "setup-code").read_text().strip(),
-            "name": "reader", "password": "reads the report"})
-        url = b.c.witness().url
-        browser.get(f"{url}/healthz")
-        browser.add_cookie({"name": "offhook_session",
-                            "value": signed_in.cookies["offhook_session"]})
-        opened(browser, f"{url}/run/details/{run['session_id']}")
-        assert [r.text.split()[:4] for r in rows(browser, "artifacts")] == [
-            [job["role"], "caller-1-in.wav", "audio/wav", "4"],
-            [job["role"], "notes.txt", "text/plain", "3"]]
-        link = browser.find_element(By.CSS_SELECTOR, "#artifacts a").get_attribute("href")
-        assert requests.get(link, cookies=signed_in.cookies, timeout=60).content == b"RIFF"
-        lost = browser.find_element(By.ID, "artifacts-lost").text
-        assert MARKUP in lost and "no room" in lost
-        opened(browser, run["report_url"])
-        assert not browser.find_element(By.ID, "files-section").is_displayed()
-        data = requests.get(run["report_url"] + "/data", timeout=60).json()
-        assert "artifacts" not in data
-    finally:
-        b.c.__exit__(None, None, None)
+def test_public_link_shows_less(bench, media):
+    url, session = media
+    whole = requests.get(f"{bench.controller.url}/run/details/{session}/data", timeout=60,
+                         auth=bench.controller.keys["admin"]).json()
+    assert whole["run"]["history"][-1]["session_id"] == session and whole["run"]["test_id"]
+    assert any(s["state"] == "CALL_DTMF_1" for s in whole["states"])
+    answer = requests.get(url + "/data", timeout=60)
+    assert "12#" not in answer.text and "1, 100 ms" not in answer.text
+    public = answer.json()
+    assert {"history", "id", "test_id", "project_id"}.isdisjoint(public["run"])
+    assert "artifacts" not in public and not any("text" in m for m in public["messages"])
+    for report, shown in ((public, "•••"), (whole, "12#")):
+        for direction in ("in", "out"):
+            assert "".join(d["digit"] for d in report["digits"]
+                           if d["direction"] == direction) == shown
+    digits = [s for s in public["states"] if s["state"].startswith("CALL_DTMF_")]
+    assert digits and all("text" not in s for s in digits)
+    assert {s["state"] for s in digits} <= {"CALL_DTMF_START", "CALL_DTMF_END", "CALL_DTMF_•"}
+
+
+def test_share_and_revoke(bench, browser, cookie):
+    """The link works in a second browser, which is not signed in, until it is revoked."""
+    session = bench.start(bench.single_call(duration=1))
+    bench.wait(session)
+    opened(browser, details(bench, session))
+    press(browser, browser.find_element(By.ID, "share"))
+    waits(browser, lambda: found(browser, "#share-public"))
+    press(browser, browser.find_element(By.ID, "share-public"))
+    field = browser.find_element(By.CSS_SELECTOR, "dialog .in")
+    waits(browser, lambda: "/kiosk/" in field.get_property("value"))
+    link = field.get_property("value")
+    with chromium() as other:
+        opened(other, link)
+        assert text(other, "#status") == "Passed" and "hold" in text(other, "#sentence")
+        assert not found(other, "#rerun, #share, #stop")
+        assert not other.find_element(By.ID, "files").is_displayed()
+        assert len(found(other, "#ladder .ladder-row")) > 5
+        press(browser, browser.find_element(By.ID, "share-revoke"))
+        waits(browser, lambda: not browser.find_element(By.ID, "share-revoke").is_displayed())
+        assert requests.get(link, timeout=60).status_code == 404
+        assert requests.get(link + "/data", timeout=60).status_code == 404
+    assert complaints(browser) == []
+    assert requests.get(details(bench, session), timeout=60).status_code == 401
+
+
+def test_live_run_turns_into_the_report(bench, browser, cookie):
+    session = bench.start(bench.single_call(duration=60))
+    opened(browser, details(bench, session), "partly")
+    waits(browser, lambda: text(browser, "#status") == "Running"
+          and "2 legs up" in text(browser, "#sentence"))
+    assert browser.find_element(By.ID, "progress").is_displayed()
+    assert "Not judged yet" in text(browser, "#verdicts") and not found(browser, "#rerun")
+    waits(browser, lambda: found(browser, "[data-measure=rtp_pkt_per_sec]"))
+    assert "2" == text(browser, "[data-measure-now=calls] .v")
+    assert {s.get_attribute("data-state") for s in found(browser, "#live [data-state]")} == {
+        "CALL_ESTABLISHED"}
+    newest = text(browser, "[data-measure-now=rtp_jitter] .d")
+    waits(browser, lambda: text(browser, "[data-measure-now=rtp_jitter] .d") != newest)
+    looked_at(browser, "live")
+    press(browser, browser.find_element(By.ID, "stop"))
+    drawn(browser)
+    assert text(browser, "#status") == "Stopped" and not found(browser, "#stop")
+    assert found(browser, "#rerun") and not browser.find_element(By.ID, "live-card").is_displayed()
+    assert complaints(browser) == []
+
+
+@pytest.fixture(scope="module")
+def fake(bench):
+    """An agent that makes no calls, and a way to give a test to it."""
+    pool = bench.api("POST", "/agent-pools", {"name": "fake"})["agent_pool"]
+    agent = FakeAgent(bench.controller, pool["join_token"], "fake")
+
+    def given(name, conditions=None):
+        test = bench.api("GET", f"/tests/{bench.single_call(4, conditions)}")["test"]
+        bench.api("PUT", f"/tests/{test['id']}", {
+            n: test[n] for n in ("project_id", "scenario", "steps", "conditions", "record")}
+            | {"name": name, "agentpool_id": pool["id"]})
+        return test["id"]
+
+    def jobs(test_id):
+        session = bench.start(test_id)
+        found = agent.jobs(2)
+        for job in found.values():
+            assert agent.start(job).ok
+        return session, found
+    return agent, given, jobs
+
+
+@pytest.fixture(scope="module")
+def busy(bench, fake):
+    """A run of 500 calls, some of them refused; every text of it that comes from outside
+    is markup. Its agent lost packets."""
+    agent, given, started = fake
+    session, jobs = started(given(MARKUP))
+    for role, job in jobs.items():
+        account = "1001" if role == "caller" else "1002"
+        state, *_, call = good_call(role, account, MARKUP, role == "caller")
+        calls = []
+        for i in range(CALLS):
+            one = json.loads(json.dumps(call)) | {"call": f"{role}-{i + 1}", "call_id": f"c{i}"}
+            one["streams"][0]["jitter_ms"] = {"avg": 1 + i / 1000}
+            if i % 100 == 7:
+                one |= {"established": False, "end": "rejected", "expected_end": False,
+                        "code": 486, "reason": MARKUP, "streams": []}
+            calls.append(one)
+        assert agent.upload(job, "stats", [point(role, int(NOW_US / 1e6), 3.0)]).ok
+        for at in range(0, CALLS, 250):
+            assert agent.upload(job, "events", calls[at:at + 250]).ok
+        assert agent.upload(job, "sip", [{
+            "t": NOW_US, "mono": 1, "dir": "received", "transport": "udp",
+            "local": "127.0.0.1:5999", "peer": "127.0.0.1:5060",
+            "data": f"SIP/2.0 486 {MARKUP}\r\nServer: {MARKUP}\r\nCSeq: 1 INVITE\r\n"
+                    "Call-ID: c7\r\n\r\n"}]).ok
+        assert agent.artifact(job, "notes.txt", b"two").ok
+        assert agent.upload(job, "events", registered(account) + [
+            evidence(receive_queue_drops=3),
+            {"t": NOW_US, "mono": 1, "kind": "artifact_lost", "name": MARKUP, "text": "no room"},
+            {"t": NOW_US, "mono": 1, "kind": "flaw", "name": "late", "count": 4,
+             "text": MARKUP}]).ok
+    for job in jobs.values():
+        assert agent.finish(job).ok
+    bench.wait(session)
+    return session
+
+
+def test_500_calls_are_usable(bench, browser, cookie, busy):
+    for pixels, height in ((1280, 6000), (380, 8000)):
+        width(browser, pixels)
+        opened(browser, details(bench, busy))
+        assert len(found(browser, "#calls-body tbody tr")) < 20
+        assert browser.execute_script("return document.documentElement.scrollHeight") < height
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= pixels
+        assert len(found(browser, "*")) < 3000
+        print(f"{CALLS} calls, {pixels} px:", browser.execute_script(
+            "return performance.getEntries().filter((e) => ['paint', 'mark'].includes(e.entryType))"
+            ".map((e) => `${e.name} ${Math.round(e.startTime)} ms`).join(', ')"))
+    width(browser, 1280)
+    fold = next(b for b in found(browser, "#calls-body .more") if "more calls of" in b.text)
+    rows = len(found(browser, "#calls-body tbody tr"))
+    press(browser, fold)
+    assert len(found(browser, "#calls-body tbody tr")) == rows + (4 if "486" in fold.text else 25)
+
+
+def test_the_tester_was_the_limit(bench, browser, cookie, busy):
+    opened(browser, details(bench, busy))
+    assert text(browser, "#tester-answer") == "Yes"
+    assert "6" in text(browser, "#evidence") and "dropped in a socket queue" in \
+        text(browser, "#evidence").lower()
+
+
+def test_texts_from_outside_are_text(bench, browser, cookie, busy):
+    opened(browser, details(bench, busy))
+    assert text(browser, "#name") == MARKUP and MARKUP in browser.title
+    assert MARKUP in text(browser, "#message .raw") and MARKUP in text(browser, "#artifacts-lost")
+    assert MARKUP in text(browser, "#evidence") and MARKUP in text(browser, "#sentence")
+    assert found(browser, "main img") == []
+
+
+def test_history_of_the_test(bench, browser, cookie, busy):
+    """Other runs of the test: a bar each, in order, linked; the last that passed is named."""
+    path = next(bench.controller.state_dir.glob("*.db"))
+    with sqlite3.connect(path, timeout=30) as db:
+        columns = [r[1] for r in db.execute("PRAGMA table_info(run)") if r[1] != "id"]
+        row = dict(zip(columns, db.execute(
+            f"SELECT {','.join(columns)} FROM run WHERE session_id = ?", [busy]).fetchone()))
+        for i, status in enumerate(["passed"] * 24 + ["failed"] * 2):
+            copy = row | {"session_id": f"00000000-0000-4000-8000-{i:012}", "status": status}
+            db.execute(f"INSERT INTO run ({','.join(columns)}) VALUES "
+                       f"({','.join('?' * len(columns))})", [copy[c] for c in columns])
+    last = "00000000-0000-4000-8000-000000000025"
+    opened(browser, details(bench, last))
+    bars = found(browser, "#since .strip a")
+    assert len(bars) == 21 and [b.get_attribute("class") for b in bars[-2:]] == ["f", "f now"]
+    assert "Failing since" in text(browser, "#since") and "2 runs in a row" in text(browser, "#since")
+    assert "Last passed" in text(browser, "#facts")
+    browser.find_element(By.TAG_NAME, "body").send_keys("[")
+    waits(browser, lambda: browser.current_url.endswith("000000000024"))
+    drawn(browser)
+
+
+def message(t_ms, direction, data):
+    return {"t": NOW_US + t_ms * 1000, "mono": 1, "dir": direction, "transport": "udp",
+            "local": "127.0.0.1:5999", "peer": "127.0.0.1:5060",
+            "data": data.replace("\n", "\r\n")}
+
+
+def talk(answer, server, relay):
+    """A call that is transferred, as the caller sees it."""
+    own = "Call-ID: c1\nCSeq: {}\n"
+    sdp = f"\nv=0\no=- 1 1 IN IP4 {relay}\nc=IN IP4 {relay}\nm=audio 4000 RTP/AVP 0\na=ptime:20\n"
+    invite = own.format("1 INVITE")
+    refer = own.format("2 REFER")
+    return [message(0, "sent", f"INVITE sip:1002@x SIP/2.0\n{invite}{sdp}"),
+            message(5, "received", f"SIP/2.0 100 Trying\n{invite}Server: {server}\n\n"),
+            message(900, "received", f"SIP/2.0 200 OK\n{invite}Server: {server}\n{sdp}"),
+            message(901, "sent", f"ACK sip:1002@x SIP/2.0\n{own.format('1 ACK')}\n"),
+            message(2000, "sent", f"REFER sip:1002@x SIP/2.0\n{refer}\n"),
+            message(2030, "received", f"SIP/2.0 {answer}\n{refer}Server: {server}\n\n")]
+
+
+@pytest.fixture(scope="module")
+def two(bench, fake):
+    """Two runs of a test: the first passed; in the second the MOS is too low, and the
+    transfer was refused."""
+    agent, given, started = fake
+    test_id = given("compared", [{"role": "caller", "condition_type": "caller-mos-conditions",
+                                  "conditions": [{"type": "ge", "value": "4.0"}]}])
+    sessions = []
+    for mos, talked in ((4.4, talk("202 Accepted", "pbx/1", "192.0.2.1")),
+                        (3.6, talk("404 Not Found", f"pbx/2 {MARKUP}", "192.0.2.2"))):
+        session, jobs = started(test_id)
+        for role, job in jobs.items():
+            account, peer = ("1001", "1002") if role == "caller" else ("1002", "1001")
+            *states, call = good_call(role, account, peer, role == "caller")
+            call["streams"][0]["mos_total"] = mos
+            assert agent.upload(job, "stats", [point(
+                role, int(NOW_US / 1e6) + s, mos, "rtp_mos") for s in range(5)]).ok
+            if role == "caller":
+                assert agent.upload(job, "sip", talked).ok
+            assert agent.upload(job, "events", registered(account) + states
+                                + [call, evidence()]).ok
+            assert agent.finish(job).ok
+        bench.wait(session)
+        sessions.append(session)
+    yield sessions
+    for session in sessions:  # its SIP messages are too short for the bench's witness
+        bench.api("DELETE", f"/runs/{session}")
+
+
+def test_two_runs_are_compared(bench, browser, cookie, two):
+    passed, failed = two
+    opened(browser, details(bench, failed))
+    changes = text(browser, "#changes")
+    assert "pbx/2" in changes and "202 Accepted" in changes and "192.0.2.2" in changes
+    browser.find_element(By.TAG_NAME, "body").send_keys("c")
+    waits(browser, lambda: f"/runs/compare?a={passed}&b={failed}" in browser.current_url)
+    drawn(browser)
+    assert text(browser, "h1") == "1 condition broke between these runs"
+    assert "the answer to REFER: 404 Not Found in place of 202 Accepted" in \
+        text(browser, "#sentence")
+    rows = found(browser, "#verdicts table tbody tr")
+    assert len(rows) == 1 and "3.6" in rows[0].text
+    mos = found(browser, "#dists [data-measure=rtp_mos]")
+    assert all("−0.80" in m.text for m in mos)
+    assert "A median 4.40" in mos[0].find_element(By.TAG_NAME, "svg").get_attribute("aria-label")
+    kinds = [g.get_attribute("class") for g in found(browser, "#ladder .cmp-row")]
+    assert kinds == ["cmp-row", "cmp-row only-a", "cmp-row only-b"] or \
+        kinds == ["cmp-row only-a", "cmp-row only-b"], kinds
+    fold = browser.find_element(By.CSS_SELECTOR, "#ladder .fold-row")
+    assert "5 alike: INVITE 1002 to REFER" in fold.get_attribute("aria-label")
+    fold.send_keys(Keys.ENTER)
+    waits(browser, lambda: len(found(browser, "#ladder .cmp-row")) == 7)
+    assert "192.0.2.2" in text(browser, "#sdp .p") and "192.0.2.1" in text(browser, "#sdp .m")
+    assert "Another media address" in text(browser, "#sdp")
+    assert MARKUP in text(browser, "#headers") and found(browser, "main img") == []
+    looked_at(browser, "compare")
+    press(browser, browser.find_element(By.ID, "only"))
+    assert not found(browser, "#ladder .fold-row")
+    browser.find_element(By.TAG_NAME, "body").send_keys("x")
+    waits(browser, lambda: f"a={failed}&b={passed}" in browser.current_url)
+    drawn(browser)
+    assert text(browser, "h1") == "1 condition holds again" and complaints(browser) == []
+
+
+def test_runs_are_chosen_to_be_compared(bench, browser, cookie, two):
+    opened(browser, f"{bench.controller.witness().url}/runs?test=compared")
+    boxes = [b.get_attribute("id") for b in found(browser, "#runs input[type=checkbox]")]
+    assert len(boxes) == 2 and not browser.find_element(By.ID, "compare").is_enabled()
+    for box in boxes:  # the list is drawn again at any time
+        browser.execute_script("document.getElementById(arguments[0]).click()", box)
+    waits(browser, lambda: browser.find_element(By.ID, "compare").is_enabled())
+    press(browser, browser.find_element(By.ID, "compare"))
+    waits(browser, lambda: f"a={two[0]}&b={two[1]}" in browser.current_url)
+    drawn(browser)
+
+
+def test_print_opens_the_figures(bench, browser, cookie, media):
+    opened(browser, details(bench, media[1]) + "?mode=print")
+    assert found(browser, ".detail") and found(browser, "#verdicts table")
+
+
+def test_artifacts_are_not_public(bench, media):
+    answer = requests.get(details(bench, media[1]) + "/data", timeout=60)
+    assert answer.status_code == 401
+    url = media[0]
+    wrong = url[:-1] + ("0" if url[-1] != "0" else "1")
+    assert requests.get(wrong + "/data", timeout=60).status_code == 404

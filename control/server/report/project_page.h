@@ -1,6 +1,6 @@
 /**
- * The page of a project run: its runs with links to their reports, signed in
- * or by its public kiosk link.
+ * What the page of a project run shows: its runs with links to their reports,
+ * signed in or by its public kiosk link, which shows less.
  * Thread: handlers run on worker threads (request.h).
  */
 #ifndef OFFHOOK_SERVER_REPORT_PROJECT_PAGE_H
@@ -8,7 +8,7 @@
 
 #include "control/server/request/request.h"
 
-void project_page(struct request *req, struct reply *rep);
-void project_page_kiosk(struct request *req, struct reply *rep);
+void project_data(struct request *req, struct reply *rep);
+void project_data_kiosk(struct request *req, struct reply *rep);
 
 #endif

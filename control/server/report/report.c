@@ -7,6 +7,7 @@
 #include "control/server/report/project_page.h"
 #include "control/server/report/report_data.h"
 #include "control/server/session/session.h"
+#include "control/server/store/store_project.h"
 #include "control/server/store/store_report.h"
 #include "control/web/assets.h"
 
@@ -15,12 +16,11 @@
 #include <string.h>
 
 /* Scripts, styles and data from this server only. */
-#define POLICY(styles)                                                   \
-	"default-src 'none'; script-src 'self'; style-src 'self'" styles \
-	"; connect-src 'self'; img-src 'self' data:; media-src 'self' "  \
-	"data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-#define PAGE_POLICY   POLICY("")
-#define REPORT_POLICY POLICY(" 'unsafe-inline'") /* dygraphs needs them */
+#define PAGE_POLICY                                                    \
+	"default-src 'none'; script-src 'self'; style-src 'self'; "    \
+	"connect-src 'self'; img-src 'self' data:; media-src 'self' "  \
+	"data:; base-uri 'none'; form-action 'none'; frame-ancestors " \
+	"'none'"
 
 static void reply_asset(struct reply *rep, const char *name)
 {
@@ -82,7 +82,7 @@ static void reply_page_as(struct reply *rep, const char *name,
 
 static void reply_page(struct reply *rep)
 {
-	reply_page_as(rep, "report.html", REPORT_POLICY);
+	reply_page_as(rep, "report.html", PAGE_POLICY);
 }
 
 static void get_page(struct request *req, struct reply *rep)
@@ -109,6 +109,32 @@ static void get_kiosk_page(struct request *req, struct reply *rep)
 	} else {
 		report_run_release(&run);
 		reply_page(rep);
+	}
+}
+
+static void get_project_page(struct request *req, struct reply *rep)
+{
+	if (uuid_valid(request_param(req, 0)))
+		reply_page_as(rep, "project_run.html", PAGE_POLICY);
+	else
+		reply_problem(rep, 404, "there is no project run of this id");
+}
+
+/* The page of a link that was revoked is 404, like its data. */
+static void get_project_kiosk_page(struct request *req, struct reply *rep)
+{
+	json_t *doc;
+	int err = store_project_run_page(request_store(req),
+					 request_param(req, 0),
+					 request_param(req, 1), &doc);
+
+	if (err == -ENOENT) {
+		reply_problem(rep, 404, "there is no project run of this id");
+	} else if (err) {
+		reply_problem(rep, 503, "the report could not be read");
+	} else {
+		json_decref(doc);
+		reply_page_as(rep, "project_run.html", PAGE_POLICY);
 	}
 }
 
@@ -176,6 +202,12 @@ static void get_named_page(struct request *req, struct reply *rep)
 	reply_page_as(rep, name, PAGE_POLICY);
 }
 
+static void get_compare(struct request *req, struct reply *rep)
+{
+	(void)req;
+	reply_page_as(rep, "compare.html", PAGE_POLICY);
+}
+
 /* Pages of one script, which knows them by their address: kinds.js. */
 static void get_records(struct request *req, struct reply *rep)
 {
@@ -187,6 +219,7 @@ const struct route report_routes[] = {
 	{"GET", "/", "overview", RIGHT_NONE, get_home, NULL},
 	{"GET", "/tests", "tests", RIGHT_READ, get_named_page, NULL},
 	{"GET", "/runs", "runs", RIGHT_READ, get_named_page, NULL},
+	{"GET", "/runs/compare", "two runs", RIGHT_READ, get_compare, NULL},
 	{"GET", "/agents", "agents", RIGHT_READ, get_records, NULL},
 	{"GET", "/pools", "agent pools", RIGHT_READ, get_records, NULL},
 	{"GET", "/targets", "targets", RIGHT_READ, get_records, NULL},
@@ -229,10 +262,14 @@ const struct route report_routes[] = {
 	 NULL},
 	{"GET", "/kiosk/:uuid/:kiosk/data", "kiosk data", RIGHT_NONE,
 	 get_kiosk_data, NULL},
-	{"GET", "/run/project/:uuid", "project run", RIGHT_READ, project_page,
-	 NULL},
+	{"GET", "/run/project/:uuid", "project run", RIGHT_READ,
+	 get_project_page, NULL},
+	{"GET", "/run/project/:uuid/data", "project run data", RIGHT_READ,
+	 project_data, NULL},
 	{"GET", "/kiosk/project/:uuid/:kiosk", "project run kiosk", RIGHT_NONE,
-	 project_page_kiosk, NULL},
+	 get_project_kiosk_page, NULL},
+	{"GET", "/kiosk/project/:uuid/:kiosk/data", "project run kiosk data",
+	 RIGHT_NONE, project_data_kiosk, NULL},
 };
 
 const size_t report_route_count =
