@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "control/wire/action_members.h"
 #include "control/wire/pairs.h"
+#include "control/wire/script_text.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,6 +13,10 @@
 #define ARGUMENT_BYTES_MAX 512
 #define REDIRECT_URIS_MAX  8         /* contacts of a 3xx */
 #define WAIT_MS_MAX        86400000u /* a day */
+#define PROGRESS_MIN       101
+#define PROGRESS_MAX       199
+#define REJECT_MIN         400
+#define REJECT_MAX         699
 
 enum argument {
 	ARGUMENT_NONE,
@@ -34,32 +39,82 @@ enum argument {
 static const struct client_action_kind {
 	const char *name;
 	enum argument argument;
+	const char *word;  /* its name for users */
+	const char *takes; /* what the argument is; code within backticks */
+	const char *help;  /* what it does */
 } kinds[] = {
-	[WIRE_SCRIPT_ASSERT_ESTABLISHED] = {"assert_established",
-					    ARGUMENT_MS_OR_NONE},
-	[WIRE_SCRIPT_ASSERT_STATE] = {"assert_state", ARGUMENT_STATE},
-	[WIRE_SCRIPT_HOLD] = {"hold", ARGUMENT_NONE},
-	[WIRE_SCRIPT_RESUME] = {"resume", ARGUMENT_NONE},
-	[WIRE_SCRIPT_WAIT] = {"wait", ARGUMENT_MS},
-	[WIRE_SCRIPT_HANGUP] = {"hangup", ARGUMENT_NONE},
-	[WIRE_SCRIPT_ASSERT_DTMF] = {"assert_dtmf", ARGUMENT_EXPECT_DTMF},
-	[WIRE_SCRIPT_ASSERT_AUDIO] = {"assert_audio", ARGUMENT_EXPECT_AUDIO},
-	[WIRE_SCRIPT_DTMF] = {"dtmf", ARGUMENT_DTMF},
-	[WIRE_SCRIPT_MUTE] = {"mute", ARGUMENT_NONE},
-	[WIRE_SCRIPT_UNMUTE] = {"unmute", ARGUMENT_NONE},
-	[WIRE_SCRIPT_PLAY] = {"play", ARGUMENT_PROMPT},
-	[WIRE_SCRIPT_REINVITE] = {"reinvite", ARGUMENT_NONE},
-	[WIRE_SCRIPT_UPDATE] = {"update", ARGUMENT_NONE},
-	[WIRE_SCRIPT_TRANSFER] = {"transfer", ARGUMENT_TRANSFER},
-	[WIRE_SCRIPT_TRANSFER_ATTENDED] = {"transfer_attended",
-					   ARGUMENT_ATTENDED},
-	[WIRE_SCRIPT_SNDCODE] = {"sndcode", ARGUMENT_PROGRESS},
-	[WIRE_SCRIPT_REJECT] = {"reject", ARGUMENT_REJECT},
-	[WIRE_SCRIPT_REDIRECT] = {"redirect", ARGUMENT_URIS},
-	[WIRE_SCRIPT_MESSAGE] = {"message", ARGUMENT_TEXT},
-	[WIRE_SCRIPT_OPTIONS] = {"options", ARGUMENT_URI_OR_NONE},
-	[WIRE_SCRIPT_RECORD_START] = {"record_start", ARGUMENT_NONE},
-	[WIRE_SCRIPT_RECORD_STOP] = {"record_stop", ARGUMENT_NONE},
+	/* the texts of docs/reference/script-actions.md; the lint compares both */
+	/* clang-format off */
+	[WIRE_SCRIPT_ASSERT_ESTABLISHED] = {"assert_established", ARGUMENT_MS_OR_NONE, "Wait until established",
+		"none, or the longest wait in ms",
+		"waits for CALL_ESTABLISHED; if it does not come, ends the call"},
+	[WIRE_SCRIPT_ASSERT_STATE] = {"assert_state", ARGUMENT_STATE, "Wait for a state",
+		"a state",
+		"passes if the call has reached the state, or reaches it within 32 s"},
+	[WIRE_SCRIPT_HOLD] = {"hold", ARGUMENT_NONE, "Hold",
+		"none",
+		"waits for CALL_ESTABLISHED, sends a re-INVITE, and waits for its final response"},
+	[WIRE_SCRIPT_RESUME] = {"resume", ARGUMENT_NONE, "Resume",
+		"none",
+		"waits for CALL_ESTABLISHED, sends a re-INVITE, and waits for its final response"},
+	[WIRE_SCRIPT_WAIT] = {"wait", ARGUMENT_MS, "Wait",
+		"ms",
+		"waits for this time"},
+	[WIRE_SCRIPT_HANGUP] = {"hangup", ARGUMENT_NONE, "Hang up",
+		"none",
+		"ends the call and the script"},
+	[WIRE_SCRIPT_ASSERT_DTMF] = {"assert_dtmf", ARGUMENT_EXPECT_DTMF, "Expect digits",
+		"digits, optionally the longest wait in ms",
+		"passes if these digits came in a row since the last `assert_dtmf`, or come within the wait (32 s)"},
+	[WIRE_SCRIPT_ASSERT_AUDIO] = {"assert_audio", ARGUMENT_EXPECT_AUDIO, "Expect sound",
+		"`sound`, `tone HZ` (100 to 3600 Hz) or `prompt`, optionally the longest wait in ms; `silence MS`",
+		"passes if it is heard within the wait (32 s); `silence` passes if no sound is heard for that time"},
+	[WIRE_SCRIPT_DTMF] = {"dtmf", ARGUMENT_DTMF, "Send digits",
+		"digits (0-9 * # A-D, at most 64), optionally their duration (100, 40 to 1300 ms) and the gap between them (100, 40 to 5000 ms): `1234# 80 80`",
+		"waits for CALL_ESTABLISHED, sends the digits by `dtmf_mode`, and waits until the last one is sent"},
+	[WIRE_SCRIPT_MUTE] = {"mute", ARGUMENT_NONE, "Mute",
+		"none",
+		"sends silence instead of `prompt` and `play`, which continue unheard. Digits are still sent"},
+	[WIRE_SCRIPT_UNMUTE] = {"unmute", ARGUMENT_NONE, "Unmute",
+		"none",
+		"sends silence instead of `prompt` and `play`, which continue unheard. Digits are still sent"},
+	[WIRE_SCRIPT_PLAY] = {"play", ARGUMENT_PROMPT, "Play once",
+		"name of a prompt, as `prompt`",
+		"waits until audio flows; plays the prompt once instead of `prompt`, which continues unheard. Ends when the last packet is sent; fails if a change of codec cuts it off"},
+	[WIRE_SCRIPT_REINVITE] = {"reinvite", ARGUMENT_NONE, "Send a re-INVITE",
+		"none",
+		"sends a re-INVITE that changes only the keys of an encrypted call; waits for its final response"},
+	[WIRE_SCRIPT_UPDATE] = {"update", ARGUMENT_NONE, "Send UPDATE",
+		"none",
+		"sends UPDATE, with an offer if the call is established or a reliable response has completed offer and answer; passes on 2xx"},
+	[WIRE_SCRIPT_TRANSFER] = {"transfer", ARGUMENT_TRANSFER, "Transfer",
+		"URI, optionally `norefersub`",
+		"sends REFER; waits for the end of the transfer (with `norefersub`: for the 202). The call itself goes on: `hangup` ends it"},
+	[WIRE_SCRIPT_TRANSFER_ATTENDED] = {"transfer_attended", ARGUMENT_ATTENDED, "Transfer after a call",
+		"`start URI`, `exec`, `abort`",
+		"`start URI`: puts the call on hold and calls the URI; waits until that call is established; `exec`: sends the peer a REFER to the other call's peer, with Replaces; waits for the end of the transfer. The peer that was called ends the other call; `abort`: ends the other call and resumes this one"},
+	[WIRE_SCRIPT_SNDCODE] = {"sndcode", ARGUMENT_PROGRESS, "Send a provisional response",
+		"101 to 199",
+		"sends this provisional response, before the call is answered"},
+	[WIRE_SCRIPT_REJECT] = {"reject", ARGUMENT_REJECT, "Refuse the call",
+		"none (603), or 400 to 699",
+		"sends this response instead of the 200"},
+	[WIRE_SCRIPT_REDIRECT] = {"redirect", ARGUMENT_URIS, "Redirect the call",
+		"URIs, separated by commas",
+		"sends 302 with these Contacts instead of the 200"},
+	[WIRE_SCRIPT_MESSAGE] = {"message", ARGUMENT_TEXT, "Send a message",
+		"text",
+		"sends MESSAGE in the dialog; passes on 2xx"},
+	[WIRE_SCRIPT_OPTIONS] = {"options", ARGUMENT_URI_OR_NONE, "Send OPTIONS",
+		"none, or a URI",
+		"sends OPTIONS in the dialog; passes on 2xx. With a URI: sends it out of dialog, does not wait, and adds its response time to the measure sip_options_time"},
+	[WIRE_SCRIPT_RECORD_START] = {"record_start", ARGUMENT_NONE, "Start recording",
+		"none",
+		"waits until audio flows; starts and stops the recording of both directions"},
+	[WIRE_SCRIPT_RECORD_STOP] = {"record_stop", ARGUMENT_NONE, "Stop recording",
+		"none",
+		"waits until audio flows; starts and stops the recording of both directions"},
+	/* clang-format on */
 };
 
 static const struct client_action_kind *kind_find(const char *name)
@@ -74,6 +129,42 @@ static const struct client_action_kind *kind_find(const char *name)
 const char *wire_script_action_name(enum wire_script_action type)
 {
 	return kinds[type].name;
+}
+
+/* Numbers and words that an argument may be. */
+static void argument_describe(struct wire_script_text *ret,
+			      enum argument argument)
+{
+	ret->takes_nothing = argument == ARGUMENT_NONE;
+	ret->optional =
+		argument == ARGUMENT_NONE || argument == ARGUMENT_MS_OR_NONE ||
+		argument == ARGUMENT_URI_OR_NONE || argument == ARGUMENT_REJECT;
+	ret->is_state = argument == ARGUMENT_STATE;
+	ret->is_prompt = argument == ARGUMENT_PROMPT;
+	if (argument == ARGUMENT_MS || argument == ARGUMENT_MS_OR_NONE)
+		ret->max = WAIT_MS_MAX;
+	if (argument == ARGUMENT_PROGRESS) {
+		ret->min = PROGRESS_MIN;
+		ret->max = PROGRESS_MAX;
+	}
+	if (argument == ARGUMENT_REJECT) {
+		ret->min = REJECT_MIN;
+		ret->max = REJECT_MAX;
+	}
+}
+
+bool wire_script_action_text(size_t i, struct wire_script_text *ret)
+{
+	if (i >= sizeof(kinds) / sizeof(kinds[0]))
+		return false;
+	*ret = (struct wire_script_text){
+		.name = kinds[i].name,
+		.word = kinds[i].word,
+		.takes = kinds[i].takes,
+		.help = kinds[i].help,
+	};
+	argument_describe(ret, kinds[i].argument);
+	return true;
 }
 
 static int code_check(struct decoder *d,
@@ -226,7 +317,7 @@ static int argument_check(struct decoder *d,
 	case ARGUMENT_ATTENDED:
 		return attended_check(d, action->argument);
 	case ARGUMENT_PROGRESS:
-		return code_check(d, action, 101, 199);
+		return code_check(d, action, PROGRESS_MIN, PROGRESS_MAX);
 	case ARGUMENT_DTMF:
 	case ARGUMENT_EXPECT_DTMF:
 		return dtmf_check(d, action);
@@ -239,8 +330,9 @@ static int argument_check(struct decoder *d,
 						"%s needs the name of a prompt",
 						kind->name);
 	case ARGUMENT_REJECT:
-		return action->argument[0] ? code_check(d, action, 400, 699)
-					   : 0;
+		return action->argument[0]
+			       ? code_check(d, action, REJECT_MIN, REJECT_MAX)
+			       : 0;
 	}
 	return -EINVAL;
 }

@@ -229,51 +229,119 @@ def test_enumerations_are_those_of_the_code():
         r'\{"(\w+)",\s+ARGUMENT_', source("control/wire/client_actions.c"), re.M))
 
 
-def test_parameters_of_actions_are_those_of_the_code():
+@pytest.fixture(scope="module")
+def described(server):
+    return server.api("GET", "/descriptions")["descriptions"]
+
+
+def test_parameters_of_actions_are_those_of_the_code(described):
     schemas = Contract().raw["components"]["schemas"]
-    actions = {}
-    for name, kind, default, types in re.findall(
-            r'^\t\{"(\w+)", "(\w+)", (NULL|"(?:\\"|[^"])*"), (MEDIA|"[^"]*")\},',
-            source("control/server/run/test_steps.c"), re.M):
-        for action in ("answer call" if types == "MEDIA" else types.strip('"')).split():
-            actions.setdefault(action, set()).add(name)
+    actions = {a["key"]: {p["key"] for p in a["parameters"]} for a in described["actions"]}
     documented = {
         s["properties"]["type"]["const"]: set(s["properties"]) - {"type", "role"}
-        for name, s in schemas.items() if re.fullmatch(r"Action[A-Z][a-z]+", name)}
+        for name, s in schemas.items()
+        if re.fullmatch(r"Action[A-Z][a-z]+", name) and name != "ActionDescription"}
     assert documented == actions
     overridable = {re.search(r"\.(\w+)\$$", key).group(1)
                    for key in schemas["RunStart"]["patternProperties"] if "step" in key}
     assert overridable == set().union(*actions.values())
 
 
-def condition_types():
-    """suffix: the members of a condition, for every type that the judge supports"""
-    found = {}
-    for path in sorted((ROOT / "control/server/judge").glob("type_*.c")):
-        text = path.read_text()
-        for body in re.findall(r"^const struct condition_type \w+ = \{(.*?)^\};", text, re.M | re.S):
-            suffix, = re.findall(r'\.suffix = "([\w-]+)"', body)
-            inline = re.search(r"\.fields =\s*\(const char \*const\[\]\)\{(.*?)NULL\}", body, re.S)
-            name = re.search(r"\.fields = (\w+),", body)
-            members = inline.group(1) if inline else re.search(
-                name.group(1) + r"\[\] = \{(.*?)NULL\}", text, re.S).group(1)
-            found[suffix] = set(re.findall(r'"(\w+)"', members))
-    return found
+def choices_of(schema):
+    """The words of an enumeration; numbers are written as texts as well."""
+    for s in schema.get("oneOf", [schema]):
+        found = s.get("enum") or s.get("items", {}).get("enum")
+        if found and True not in found:
+            return {str(v) for v in found if v not in (None, "", "L16")}
+    return None
 
 
-def test_condition_types_are_those_of_the_code():
-    types = condition_types()
+def test_ranges_and_choices_of_parameters_are_those_of_the_document(described):
+    """test_ranges_are_those_that_are_checked holds them against the decoder."""
+    compared = 0
+    for action in described["actions"]:
+        schema = contract().inlined(f"#/components/schemas/Action{action['key'].capitalize()}")
+        for p in action["parameters"]:
+            told = schema["properties"][p["key"]]
+            where = (action["key"], p["key"])
+            assert choices_of(told) == (set(p["choices"]) if "choices" in p else None), where
+            if p["type"] in ("integer", "number") and "records" not in p and "choices" not in p:
+                assert (p["min"], p["max"]) == (told["minimum"], told["maximum"]), where
+                compared += 1
+            if p["default"] not in (None, []):
+                assert told.get("default", p["default"]) == p["default"], where
+            assert ("records" in p) == (p["key"].endswith("_pool") or "prompt" in p["key"]), where
+    assert compared > 20
+
+
+def test_ranges_are_those_that_are_checked(described, server):
+    """A value at the end of its range is accepted, the next one is refused at its field."""
+    fixed = {"answer_code", "session_timer", "local_port", "challenge_nonce_uses", "challenge_stale"}
+    for action in described["actions"]:
+        for p in action["parameters"]:
+            if "max" not in p or p["key"] in fixed:
+                continue
+            for value, good in ((p["min"], True), (p["max"], True), (p["max"] + 1, False)):
+                value = value if p["type"] == "number" else int(value)
+                body = {"name": "x", "project_id": 1, "agentpool_id": 1, "steps": [[
+                    {"type": action["key"], "role": "caller", p["key"]: value}]]}
+                answer = server.request("POST", "/tests", body)
+                wrong = [e["pointer"] for e in answer.json()["errors"]]
+                assert (f"/steps/0/0/{p['key']}" not in wrong) == good, (action["key"], p, value)
+
+
+def test_condition_types_are_those_of_the_code(described):
+    types = {c["key"]: {f["key"] for f in c["fields"]} for c in described["conditions"]}
+    types["transcription-conditions"] = set()  # accepted with an empty array only
     assert len(types) >= 11
     documented = {}
     for s in contract().inlined("#/components/schemas/ConditionSet")["oneOf"]:
         pattern = s["properties"]["condition_type"]["pattern"]
         suffix = re.fullmatch(r"\^\[A-Za-z0-9_\]\+-([\w-]+)\$", pattern).group(1)
-        documented[suffix] = set(s["properties"]["conditions"]["items"]["properties"])
+        items = s["properties"]["conditions"].get("items", {})
+        documented[suffix] = set(items.get("properties", {}))
     assert documented == types
     for name in ("RunStart", "RunStartByName"):
         keys = Contract().raw["components"]["schemas"][name]["patternProperties"]
         assert {re.search(r"\+-([\w-]+)\$$", k).group(1) for k in keys if "condition" in k} == \
             set(types), name
+
+
+def first_entry(fields):
+    """An entry with the first choice and the lowest number of each member."""
+    entry = {}
+    for f in fields:
+        if f.get("only") and entry.get(f["only"]["key"]) not in f["only"]["choices"]:
+            continue
+        if "choices" in f:
+            entry[f["key"]] = f["choices"][0]["key"]
+        elif "range" in f or entry.get(f.get("range_by")) in f.get("ranges", ()):
+            entry[f["key"]] = str((f.get("range") or f["ranges"][entry[f["range_by"]]])["min"])
+        elif f["required"]:
+            entry[f["key"]] = "1"
+    return entry
+
+
+def test_a_condition_made_of_its_description_is_accepted(described, server):
+    """And every choice of every member; one that is not described is refused."""
+    sets = []
+    for c in described["conditions"]:
+        entries = [first_entry(c["fields"])]
+        for f in c["fields"]:
+            entries += [first_entry([{**g, "choices": [choice]} if g is f else g for g in c["fields"]])
+                        for choice in f.get("choices", ())]
+        if c["key"] == "audio-conditions":  # these are of received audio only
+            entries = [{**e, "direction": "in"} for e in entries]
+        sets.append({"role": "caller", "condition_type": f"caller-{c['key']}", "conditions": entries,
+                     "options": [o["key"] for o in c["options"]]})
+    for one in sets:
+        for n in range(0, len(one["conditions"]), 100):
+            body = {"name": "x", "conditions": [{**one, "conditions": one["conditions"][n:n + 100]}]}
+            wrong = server.request("POST", "/tests", body).json()["errors"]
+            assert not [e for e in wrong if e["pointer"].startswith("/conditions")], (one, wrong)
+        body["conditions"][0]["conditions"] = [{**one["conditions"][0], "type": "nonsense"}]
+        wrong = server.request("POST", "/tests", body).json()["errors"]
+        assert "/conditions/0/conditions/0/type" in [e["pointer"] for e in wrong], one
 
 
 # ---- what the controller serves ----

@@ -2,6 +2,7 @@
 
 Pure Python without git: they work in an exported tree as well.
 """
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -247,42 +248,113 @@ def unknown_files(root):
                     yield f"{path.relative_to(root)}:{number}: there is no file {name}"
 
 
-def table_rows(path, count):
-    """Rows of the tables with `count` columns whose first cell is `like this`."""
-    for line in path.read_text().splitlines():
-        cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
-        if len(cells) == count and re.fullmatch(r"`\w+`", cells[0]):
-            yield [cells[0].strip("`"), *cells[1:]]
+def without_links(cell):
+    """The text of a cell as the API tells it: pages are left out, of other links the words stay."""
+    cell = re.sub(r" \(\[[\w-]+\.md\]\([^)]+\)\)", "", cell)
+    return re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", cell)
+
+
+C_TEXT = r'(?:"(?:[^"\\]|\\.)*"\s*)+'
+
+
+def c_text(literals):
+    """The value of C string literals that follow each other."""
+    return json.loads('"' + "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literals)) + '"')
+
+
+def code_parameters(root):
+    """The members of each row of the table in control/server/run/step_params.c."""
+    text = (Path(root) / "control/server/run/step_params.c").read_text()
+    macros = {name: c_text(value) for name, value in re.findall(rf"#define (\w+)\s+({C_TEXT})", text)}
+    for row in re.findall(r"\{(\.name = .*?)\},\n", text, re.S):
+        yield {key: c_text(value) if value.startswith('"') else macros.get(value)
+               for key, value in re.findall(rf"\.(\w+) = ({C_TEXT}|[A-Z]+)", row)}
 
 
 def parameter_pages(root):
     """Parameters of actions whose row in docs/reference/parameters.md differs from the API."""
-    text = (Path(root) / "control/server/run/test_steps.c").read_text()
-    media = re.search(r'#define MEDIA "([^"]+)"', text).group(1)
-    taken = set()
-    for name, kind, fallback, actions in re.findall(
-            r'\{"(\w+)", "(\w+)", (NULL|"(?:[^"\\]|\\.)*"), (MEDIA|"[^"]*")\}', text):
-        taken.add((name, media if actions == "MEDIA" else actions.strip('"'), kind,
-                   "-" if fallback == "NULL" else fallback[1:-1].replace('\\"', '"')))
-    told = {tuple(row[:4]) for row in table_rows(Path(root) / "docs/reference/parameters.md", 5)}
+    taken = {(row["name"], row["actions"], row["type"], row["fallback"] or "-", row["help"], row["group"])
+             for row in code_parameters(root)}
+    page = Path(root) / "docs/reference/parameters.md"
+    headings = {}
+    for section in page.read_text().split("\n## ")[1:]:
+        for line in section.splitlines():
+            headings[line] = section.splitlines()[0]
+    told = set()
+    for line, heading in headings.items():
+        cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
+        if len(cells) == 5 and re.fullmatch(r"`\w+`", cells[0]):
+            told.add((cells[0].strip("`"), *cells[1:4], without_links(cells[4]), heading))
     for row in sorted(taken - told):
         yield f"docs/reference/parameters.md: has no row for {' | '.join(row)}"
     for row in sorted(told - taken):
-        yield f"docs/reference/parameters.md: control/server/run/test_steps.c has no {' | '.join(row)}"
+        yield f"docs/reference/parameters.md: control/server/run/step_params.c has no {' | '.join(row)}"
+
+
+def rows_of(section):
+    """{name: [the other cells of its rows]} of a table; a row whose first cell is empty goes on with the one before."""
+    found, names = {}, []
+    for line in section.splitlines():
+        cells = [without_links(cell.strip()) for cell in line.strip().strip("|").split(" | ")]
+        if not line.startswith("| ") or len(cells) != 3:
+            continue
+        own = re.findall(r"[`\w-]*\w", cells[0])
+        names = own or names
+        for name in names:
+            if own:
+                found[name.strip("`")] = []
+            found[name.strip("`")].append(cells[1:])
+    return found
+
+
+def differences(page, taken, told):
+    for name in sorted(set(taken) - set(told)):
+        yield f"{page}: does not tell {name}"
+    for name in sorted(set(told) - set(taken)):
+        yield f"{page}: there is no {name}"
+    for name in sorted(set(taken) & set(told)):
+        if taken[name] != told[name]:
+            yield f"{page}: tells {name} as {told[name]}, the API as {taken[name]}"
 
 
 def client_action_pages(root):
-    """sipclient_actions that are only in control/wire or only in
-    docs/reference/script-actions.md."""
+    """sipclient_actions whose row in docs/reference/script-actions.md differs from the API."""
     code = (Path(root) / "control/wire/client_actions.c").read_text()
-    taken = set(re.findall(r'\{"(\w+)",\s+ARGUMENT_\w+\}', code))
-    section = (Path(root) / "docs/reference/script-actions.md").read_text().split("## sipclient_actions")[1]
-    first_cells = re.findall(r"(?m)^\| (`[^|]+`) \|", section.split("\n## ")[0])
-    told = set(re.findall(r"`(\w+)`", " ".join(first_cells)))
-    for name in sorted(taken - told):
-        yield f"docs/reference/script-actions.md: does not tell the action {name}"
-    for name in sorted(told - taken):
-        yield f"docs/reference/script-actions.md: there is no action {name}"
+    taken = {name: (c_text(takes), c_text(does)) for name, takes, does in re.findall(
+        rf'\{{"(\w+)",\s+ARGUMENT_\w+, "[^"]+",\s*({C_TEXT}),\s*({C_TEXT})\}}', code)}
+    page = "docs/reference/script-actions.md"
+    section = (Path(root) / page).read_text().split("## sipclient_actions")[1].split("\n## ")[0]
+    told = {}
+    for name, rows in rows_of(section.split("|---|---|---|")[1]).items():
+        told[name] = rows[0] if len(rows) == 1 else (
+            ", ".join(r[0] for r in rows), "; ".join(f"{r[0]}: {r[1]}" for r in rows))
+        told[name] = tuple(told[name])
+    yield from differences(page, taken, told)
+
+
+def action_pages(root):
+    """Types of actions whose row in docs/reference/actions.md differs from the API."""
+    code = (Path(root) / "control/server/run/step_describe.c").read_text()
+    taken = {kind: (does, ends) for kind, does, ends in re.findall(
+        r'\{"(\w+)", "[^"]+", "([^"]+)", "([^"]+)"\}', code)}
+    page = "docs/reference/actions.md"
+    section = (Path(root) / page).read_text().split("| action | does |")[1].split("\n## ")[0]
+    told = {name: tuple(rows[0]) for name, rows in rows_of(section.split("|---|---|---|")[1]).items()}
+    yield from differences(page, taken, told)
+
+
+def condition_pages(root):
+    """Condition types whose row in docs/reference/conditions.md differs from the API."""
+    taken = {}
+    for path in sorted((Path(root) / "control/server/judge").glob("type_*.c")):
+        for suffix, text in re.findall(rf'\.suffix = "([\w-]+)",(?:(?!\n\}};).)*?\.help =\s*({C_TEXT}),',
+                                       path.read_text(), re.S):
+            taken[suffix] = c_text(text)
+    page = "docs/reference/conditions.md"
+    section = (Path(root) / page).read_text().split("## Types")[1].split("\n## ")[0]
+    told = {name: "; ".join(row[1] for row in rows)
+            for name, rows in rows_of(section.split("|---|---|---|")[1]).items()}
+    yield from differences(page, taken, told)
 
 
 def state_pages(root):

@@ -215,7 +215,10 @@ def test_a_page_that_is_not_there_is_found(tree):
 @pytest.fixture
 def pages(tmp_path):
     """The pages with tables of what the code accepts, with that code."""
-    for name in ("control/server/run/test_steps.c", "control/wire/client_actions.c",
+    for name in ("control/server/run/step_params.c", "control/server/run/step_describe.c",
+                 "control/server/judge/type_rtp.c", "docs/reference/actions.md",
+                 "docs/reference/conditions.md",
+                 "control/wire/client_actions.c",
                  "docs/reference/parameters.md", "docs/reference/script-actions.md",
                  "docs/reference/tap.md", "agent/options.c",
                  "control/cli/tap.c", "control/server/main.c", "man/offhook.1",
@@ -233,16 +236,18 @@ def changed(path, old, new):
 
 def test_parameters_are_told_as_they_are():
     assert findings(lint.parameter_pages, ROOT) == []
-    assert len(list(lint.table_rows(ROOT / "docs/reference/parameters.md", 5))) > 60
+    assert len(list(lint.code_parameters(ROOT))) > 60
 
 
 def test_a_parameter_that_is_told_otherwise_is_found(pages):
-    changed(pages / "control/server/run/test_steps.c", '"ptime", "integer", "20"',
-            '"ptime", "integer", "30"')
+    changed(pages / "control/server/run/step_params.c",
+            '.fallback = "20"', '.fallback = "30"')
+    text = ("ms of a packet, 10 to 120, rounded down to the codec's step; the peer's `ptime` takes "
+            "precedence | Audio")
     assert findings(lint.parameter_pages, pages) == [
-        "docs/reference/parameters.md: has no row for ptime | answer call stream | integer | 30",
-        "docs/reference/parameters.md: control/server/run/test_steps.c has no "
-        "ptime | answer call stream | integer | 20"]
+        f"docs/reference/parameters.md: has no row for ptime | answer call stream | integer | 30 | {text}",
+        "docs/reference/parameters.md: control/server/run/step_params.c has no "
+        f"ptime | answer call stream | integer | 20 | {text}"]
 
 
 def test_client_actions_are_told():
@@ -252,8 +257,30 @@ def test_client_actions_are_told():
 def test_a_client_action_that_is_not_told_is_found(pages):
     changed(pages / "control/wire/client_actions.c", '{"mute", ', '{"dance", ')
     assert findings(lint.client_action_pages, pages) == [
-        "docs/reference/script-actions.md: does not tell the action dance",
-        "docs/reference/script-actions.md: there is no action mute"]
+        "docs/reference/script-actions.md: does not tell dance",
+        "docs/reference/script-actions.md: there is no mute"]
+
+
+def test_actions_are_told():
+    assert findings(lint.action_pages, ROOT) == []
+
+
+def test_an_action_that_is_told_otherwise_is_found(pages):
+    changed(pages / "control/server/run/step_describe.c", '"places calls"', '"makes calls"')
+    assert findings(lint.action_pages, pages) == [
+        "docs/reference/actions.md: tells call as ('places calls', 'all calls are over'), "
+        "the API as ('makes calls', 'all calls are over')"]
+
+
+def test_condition_types_are_told():
+    assert findings(lint.condition_pages, ROOT) == []
+
+
+def test_a_condition_type_that_is_told_otherwise_is_found(pages):
+    changed(pages / "control/server/judge/type_rtp.c", "a statistic of all", "the mean of all")
+    found = findings(lint.condition_pages, pages)
+    assert any(f.startswith("docs/reference/conditions.md: tells rtp-advanced-conditions as "
+                            "a statistic of all samples") for f in found)
 
 
 def test_states_are_told():

@@ -5,6 +5,7 @@
 #include "control/server/api/appimages.h"
 #include "control/server/api/artifacts.h"
 #include "control/server/api/callbacks.h"
+#include "control/server/api/descriptions.h"
 #include "control/server/api/legacy.h"
 #include "control/server/api/projects.h"
 #include "control/server/api/resource.h"
@@ -83,6 +84,8 @@ const struct route api_routes[] = {
 	{"GET", "/scenarios/:name/params", "scenario parameters", RIGHT_READ, scenario_params_get, NULL},
 	{"GET", "/scenarios/:name/conditions", "scenario conditions", RIGHT_READ, scenario_conditions_get, NULL},
 	{"POST", "/tests/scenarios/:name", "run a scenario", RIGHT_RUN, scenario_run, NULL},
+
+	{"GET", "/descriptions", "descriptions", RIGHT_READ, descriptions_get, NULL},
 
 	{"GET", "/appimages", "appimages", RIGHT_READ, resource_list, NULL},
 	{"POST", "/appimages", "appimages", RIGHT_WRITE, appimage_create, NULL},

@@ -125,8 +125,8 @@ void start_test(struct request *req, struct reply *rep, json_t *test,
 /* retries_on_failure of the body in the place of the test's. */
 static void read_retries(const json_t *body, json_t *test, json_t *errors)
 {
-	static const struct step_param param = {"retries_on_failure", "integer",
-						NULL, NULL};
+	static const struct step_param param = {.name = "retries_on_failure",
+						.type = "integer"};
 	json_t *wanted = json_object_get(body, param.name), *value = NULL;
 
 	if (!wanted || json_is_null(wanted))

@@ -55,6 +55,21 @@ int condition_choice(unsigned *ret, const struct condition *c,
 				member, list);
 }
 
+const struct condition_field *condition_field_find(
+	const struct condition_type *type, const char *name)
+{
+	for (const struct condition_field *f = type->fields; f->name; f++) {
+		if (strcmp(f->name, name) == 0)
+			return f;
+	}
+	return NULL;
+}
+
+const struct condition_type *condition_type_at(size_t i)
+{
+	return i < COUNT(types) ? types[i] : NULL;
+}
+
 /* Put the pointer to the entry before the parser's own pointer. */
 static int within(struct judge_problem *problem, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -84,7 +99,7 @@ static int parse_item(struct condition *c, const struct condition_set *set,
 					"a condition must be an object");
 	json_object_foreach(item, key, value)
 	{
-		if (!str_listed(set->type->fields, key))
+		if (!condition_field_find(set->type, key))
 			return condition_refuse(problem, key,
 						"%.60s has no field '%.60s'",
 						set->name, key);
@@ -365,7 +380,10 @@ bool judge_conditions_need_points(const struct judge_conditions *c)
 
 /* ---- figures and limits ---- */
 
-static const char *const compare_names[] = {"ge", "le", "gt", "lt", "eq", NULL};
+const char *const condition_compares[] = {"ge", "le", "gt", "lt", "eq", NULL};
+const char *const condition_directions[] = {"in", "out", NULL};
+const char *const condition_statistics[] = {"avg", "min", "max", "median",
+					    "p75", "p90", "p95", NULL};
 
 static unsigned decimals_of(const char *text)
 {
@@ -383,11 +401,11 @@ int limit_parse(struct limit *ret, const json_t *item, double min, double max,
 	const char *written = text;
 	size_t i = 0;
 
-	while (compare_names[i] &&
+	while (condition_compares[i] &&
 	       (!json_is_string(type) ||
-		strcmp(compare_names[i], json_string_value(type)) != 0))
+		strcmp(condition_compares[i], json_string_value(type)) != 0))
 		i++;
-	if (!compare_names[i])
+	if (!condition_compares[i])
 		return condition_refuse(problem, "type",
 					"type must be one of ge, le, gt, lt, "
 					"eq");

@@ -5,6 +5,7 @@
 #ifndef OFFHOOK_SERVER_JUDGE_CONDITION_H
 #define OFFHOOK_SERVER_JUDGE_CONDITION_H
 
+#include "control/server/judge/condition_type.h"
 #include "control/server/judge/input.h"
 #include "control/server/judge/judge_conditions.h"
 
@@ -36,24 +37,6 @@ struct condition {
 	unsigned via;    /* transport of digits; 0: any */
 	unsigned choice; /* the type's own: statistic, count, ... */
 	const json_t *item;
-};
-
-struct condition_type {
-	const char *suffix;         /* after "ROLE-" */
-	const char *const *fields;  /* members of an entry, NULL-terminated */
-	const char *const *options; /* NULL-terminated */
-	bool needs_messages;
-	bool needs_points;
-	/* True if the entry needs decoded audio; NULL: none does. */
-	bool (*needs_audio)(const struct condition *c);
-	/* NULL: conditions of the type cannot be judged. */
-	int (*parse)(struct condition *c, struct judge_problem *problem);
-	/* Adds one verdict. */
-	int (*judge)(const struct judge_input *in, const struct condition *c,
-		     json_t *verdicts);
-	/* After the entries, for options; NULL: none. */
-	int (*judge_set)(const struct judge_input *in,
-			 const struct condition_set *set, json_t *verdicts);
 };
 
 struct condition_set {
@@ -88,6 +71,11 @@ bool condition_sip_asks_refusal(const struct condition *c);
 extern const struct condition_type condition_cli;
 extern const struct condition_type condition_rtp;
 extern const struct condition_type condition_transcription;
+
+/* What `type` may be beside a number, and directions; NULL-terminated. */
+extern const char *const condition_compares[];
+extern const char *const condition_directions[];
+extern const char *const condition_statistics[];
 
 /** Write what is wrong with a member of the entry. @return -EINVAL */
 int condition_refuse(struct judge_problem *problem, const char *member,

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define MS_MAX 1e8
+#define HZ_MIN 100
+#define HZ_MAX 3600
 /* Resolution of the agent's tone detection (media/audio/audio_tone.h). */
 #define TONE_OFF_HZ   4.0
 #define TONE_OFF_PART 0.015
@@ -50,6 +52,18 @@ static const struct figure {
 		   "delay_avg_ms"},
 };
 
+static struct condition_range figure_range(unsigned choice)
+{
+	return (struct condition_range){
+		figures[choice].unit, figures[choice].min, figures[choice].max};
+}
+
+static struct condition_range hz_range(unsigned choice)
+{
+	(void)choice;
+	return (struct condition_range){" Hz", HZ_MIN, HZ_MAX};
+}
+
 static double hz_of(const struct condition *c)
 {
 	const json_t *value = json_object_get(c->item, "hz");
@@ -64,13 +78,12 @@ static double hz_of(const struct condition *c)
 
 static int parse(struct condition *c, struct judge_problem *problem)
 {
-	static const char *const directions[] = {"in", "out", NULL};
 	unsigned out = 0;
 	int err = condition_choice(&c->choice, c, "field", names, problem);
 
 	if (!err && json_object_get(c->item, "direction"))
-		err = condition_choice(&out, c, "direction", directions,
-				       problem);
+		err = condition_choice(&out, c, "direction",
+				       condition_directions, problem);
 	c->outgoing = out == 1;
 	if (!err)
 		err = limit_parse(&c->limit, c->item, figures[c->choice].min,
@@ -81,7 +94,7 @@ static int parse(struct condition *c, struct judge_problem *problem)
 		return condition_refuse(problem, "direction",
 					"%s is of the direction in",
 					names[c->choice]);
-	if (c->choice == TONE && !(hz_of(c) >= 100 && hz_of(c) <= 3600))
+	if (c->choice == TONE && !(hz_of(c) >= HZ_MIN && hz_of(c) <= HZ_MAX))
 		return condition_refuse(problem, "hz",
 					"hz must be from 100 to 3600");
 	if (c->choice != TONE && json_object_get(c->item, "hz"))
@@ -207,10 +220,29 @@ static int judge(const struct judge_input *in, const struct condition *c,
 			     verdicts);
 }
 
+/* clang-format off */
+static const struct condition_field audio_fields[] = {
+	{.name = "field", .word = "Figure", .choices = names},
+	{.name = "hz", .word = "Frequency", .range = hz_range, .only = "field tone"},
+	{.name = "type", .word = "Comparison", .choices = condition_compares},
+	{.name = "value", .word = "Limit", .range = figure_range, .range_by = "field"},
+	{.name = "direction", .word = "Direction", .choices = condition_directions, .fallback = "in"},
+	{.name = NULL},
+};
+/* clang-format on */
+
+/* clang-format off */
+static const struct condition_field no_fields[] = {
+	{.name = NULL},
+};
+/* clang-format on */
+
 const struct condition_type condition_audio = {
 	.suffix = "audio-conditions",
-	.fields = (const char *const[]){"field", "type", "value", "direction",
-					"hz", NULL},
+	.word = "Sound",
+	.scope = "every stream",
+	.help = "the figure of every stream's decoded audio",
+	.fields = audio_fields,
 	.options = (const char *const[]){NULL},
 	.parse = parse,
 	.judge = judge,
@@ -218,6 +250,6 @@ const struct condition_type condition_audio = {
 
 const struct condition_type condition_transcription = {
 	.suffix = "transcription-conditions",
-	.fields = (const char *const[]){NULL},
+	.fields = no_fields,
 	.options = (const char *const[]){NULL},
 };

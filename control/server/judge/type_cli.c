@@ -198,10 +198,22 @@ static int judge(const struct judge_input *in, const struct condition *c,
 			     verdicts);
 }
 
+/* clang-format off */
+static const struct condition_field cli_fields[] = {
+	{.name = "field", .word = "Part", .choices = fields, .fallback = "number"},
+	{.name = "header", .word = "Header field", .choices = headers, .fallback = "From"},
+	{.name = "type", .word = "Test", .choices = text_tests},
+	{.name = "value", .word = "Text", .only = "type is isnot startswith endswith has hasnot"},
+	{.name = NULL},
+};
+/* clang-format on */
+
 const struct condition_type condition_cli = {
 	.suffix = "cli-conditions",
-	.fields =
-		(const char *const[]){"type", "value", "field", "header", NULL},
+	.word = "Caller id",
+	.scope = "every incoming call",
+	.help = "the caller id in the INVITE of every incoming call; there must be at least one call",
+	.fields = cli_fields,
 	.options = (const char *const[]){NULL},
 	.needs_messages = true,
 	.parse = parse,

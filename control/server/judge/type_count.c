@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define TIME_MS_MAX 3600000 /* one hour */
+
 enum {
 	ATTEMPTED,
 	ESTABLISHED,
@@ -18,13 +20,19 @@ static const char *const nouns[] = {"calls attempted", "calls established",
 				    "calls failed", "answer-seizure ratio",
 				    "calls dropped"};
 
+static struct condition_range count_range(unsigned choice)
+{
+	return choice == ASR ? (struct condition_range){" %", 0, 100}
+			     : (struct condition_range){"", 0, 1e9};
+}
+
 static int parse_count(struct condition *c, struct judge_problem *problem)
 {
 	int err = condition_choice(&c->choice, c, "count", counts, problem);
 
 	if (err)
 		return err;
-	return limit_parse(&c->limit, c->item, 0, c->choice == ASR ? 100 : 1e9,
+	return limit_parse(&c->limit, c->item, 0, count_range(c->choice).max,
 			   problem);
 }
 
@@ -74,7 +82,7 @@ static int judge_count(const struct judge_input *in, const struct condition *c,
 
 static int parse_time(struct condition *c, struct judge_problem *problem)
 {
-	return limit_parse(&c->limit, c->item, 0, 3600000, problem);
+	return limit_parse(&c->limit, c->item, 0, TIME_MS_MAX, problem);
 }
 
 static void judge_account(struct tally *t, const struct condition *c,
@@ -118,9 +126,35 @@ static int judge_time(const struct judge_input *in, const struct condition *c,
 			     "there was no account to register", verdicts);
 }
 
+/* clang-format off */
+static const struct condition_field count_fields[] = {
+	{.name = "count", .word = "Count", .choices = counts},
+	{.name = "type", .word = "Comparison", .choices = condition_compares},
+	{.name = "value", .word = "Limit", .range = count_range, .range_by = "count"},
+	{.name = NULL},
+};
+/* clang-format on */
+
+static struct condition_range time_range(unsigned choice)
+{
+	(void)choice;
+	return (struct condition_range){" ms", 0, TIME_MS_MAX};
+}
+
+/* clang-format off */
+static const struct condition_field time_fields[] = {
+	{.name = "type", .word = "Comparison", .choices = condition_compares},
+	{.name = "value", .word = "Limit", .range = time_range},
+	{.name = NULL},
+};
+/* clang-format on */
+
 const struct condition_type condition_call_count = {
 	.suffix = "call-count-conditions",
-	.fields = (const char *const[]){"type", "value", "count", NULL},
+	.word = "Number of calls",
+	.scope = "all calls of the role",
+	.help = "the count over all calls of the role. failed: not established, or dropped; dropped: established, but ended otherwise than the test asked",
+	.fields = count_fields,
 	.options = (const char *const[]){NULL},
 	.parse = parse_count,
 	.judge = judge_count,
@@ -128,18 +162,18 @@ const struct condition_type condition_call_count = {
 
 const struct condition_type condition_register_time = {
 	.suffix = "register-time-conditions",
-	.fields = (const char *const[]){"type", "value", NULL},
+	.word = "Time of registration",
+	.scope = "every account",
+	.help = "the slowest registration of every account",
+	.fields = time_fields,
 	.options = (const char *const[]){NULL},
 	.parse = parse_time,
 	.judge = judge_time,
 };
 
-/* Limit of times in conditions: one hour. */
-#define PDD_MS_MAX 3600000
-
 static int parse(struct condition *c, struct judge_problem *problem)
 {
-	return limit_parse(&c->limit, c->item, 0, PDD_MS_MAX, problem);
+	return limit_parse(&c->limit, c->item, 0, TIME_MS_MAX, problem);
 }
 
 static void judge_call(struct tally *t, const struct condition *c,
@@ -186,7 +220,10 @@ static int judge(const struct judge_input *in, const struct condition *c,
 
 const struct condition_type condition_pdd = {
 	.suffix = "postdial-delay-conditions",
-	.fields = (const char *const[]){"type", "value", NULL},
+	.word = "Post-dial delay",
+	.scope = "every call",
+	.help = "the post-dial delay of every placed call. It fails for a call without a delay, and if there is no call",
+	.fields = time_fields,
 	.options = (const char *const[]){NULL},
 	.parse = parse,
 	.judge = judge,

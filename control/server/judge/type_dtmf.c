@@ -15,6 +15,14 @@ static const char *const phrases[] = {"are",      "are not", "start with",
 				      "end with", "hold",    "do not hold"};
 static const char *const ways[] = {"any", "rtpevent", "info", "inband", NULL};
 
+static const char *const fields[] = {"digits", "duration", NULL};
+
+static struct condition_range duration_range(unsigned choice)
+{
+	return choice == 1 ? (struct condition_range){" ms", 0, MS_MAX}
+			   : (struct condition_range){NULL, 0, 0};
+}
+
 static bool is_duration(const struct condition *c)
 {
 	return json_object_get(c->item, "field") &&
@@ -39,8 +47,6 @@ static int digits_check(const struct condition *c,
 
 static int parse(struct condition *c, struct judge_problem *problem)
 {
-	static const char *const fields[] = {"digits", "duration", NULL};
-	static const char *const directions[] = {"in", "out", NULL};
 	unsigned field = 0;
 	unsigned out = 0;
 	int err = 0;
@@ -48,8 +54,8 @@ static int parse(struct condition *c, struct judge_problem *problem)
 	if (json_object_get(c->item, "field"))
 		err = condition_choice(&field, c, "field", fields, problem);
 	if (!err && json_object_get(c->item, "direction"))
-		err = condition_choice(&out, c, "direction", directions,
-				       problem);
+		err = condition_choice(&out, c, "direction",
+				       condition_directions, problem);
 	if (!err && json_object_get(c->item, "via"))
 		err = condition_choice(&c->via, c, "via", ways, problem);
 	c->outgoing = out == 1;
@@ -208,10 +214,24 @@ static int judge(const struct judge_input *in, const struct condition *c,
 			     verdicts);
 }
 
+/* clang-format off */
+static const struct condition_field dtmf_fields[] = {
+	{.name = "field", .word = "What is tested", .choices = fields, .fallback = "digits"},
+	{.name = "direction", .word = "Direction", .choices = condition_directions, .fallback = "in"},
+	{.name = "via", .word = "Sent by", .choices = ways, .fallback = "any"},
+	{.name = "type", .word = "Test", .choices = text_value_tests, .only = "field digits"},
+	{.name = "type", .word = "Comparison", .choices = condition_compares, .only = "field duration"},
+	{.name = "value", .word = "Digits or limit", .range = duration_range, .range_by = "field", .help = "0-9 * # A-D"},
+	{.name = NULL},
+};
+/* clang-format on */
+
 const struct condition_type condition_dtmf = {
 	.suffix = "dtmf-conditions",
-	.fields = (const char *const[]){"type", "value", "field", "direction",
-					"via", NULL},
+	.word = "Digits",
+	.scope = "every call",
+	.help = "the digits of every call as one text, in the order in which they came (out: were sent). Only digits that were sent by `via` count; the duration of each digit; there must be at least one digit",
+	.fields = dtmf_fields,
 	.options = (const char *const[]){NULL},
 	.parse = parse,
 	.judge = judge,

@@ -19,9 +19,6 @@ enum {
 	P95
 };
 
-static const char *const statistics[] = {"avg", "min", "max", "median",
-					 "p75", "p90", "p95", NULL};
-
 /* Kinds of measures: of a stream's packets or its audio, longest prefix
  * first. */
 static const char *const kinds[] = {"rtp_xr_", "rtp_", "srtp_", "audio_", NULL};
@@ -78,29 +75,60 @@ static int measure_read(struct condition *c, struct judge_problem *problem)
 
 /* Range of a measure: levels are below full scale, and the markers' delay is
  * known within half a period (docs/reference/audio.md). */
+static struct condition_range range_of(enum measure m)
+{
+	const char *unit = measure_unit(m);
+
+	if (m == MEASURE_audio_level || m == MEASURE_audio_peak)
+		return (struct condition_range){unit, -96, 0};
+	if (m == MEASURE_audio_delay)
+		return (struct condition_range){unit, -1200, 1200};
+	return (struct condition_range){unit, 0, 1e12};
+}
+
 static int measure_limit(struct condition *c, struct judge_problem *problem)
 {
-	bool level = c->measure == MEASURE_audio_level ||
-		     c->measure == MEASURE_audio_peak;
+	const struct condition_range range = range_of(c->measure);
 
-	if (c->measure == MEASURE_audio_delay)
-		return limit_parse(&c->limit, c->item, -1200, 1200, problem);
-	return limit_parse(&c->limit, c->item, level ? -96 : 0,
-			   level ? 0 : 1e12, problem);
+	return limit_parse(&c->limit, c->item, range.min, range.max, problem);
+}
+
+/* Measure i of those that conditions can be about. @return MEASURE_COUNT: no
+ * more */
+static enum measure measure_at(unsigned index)
+{
+	int m = 0;
+
+	for (; m < MEASURE_COUNT; m++) {
+		if (kind_of(measure_name((enum measure)m)) && index-- == 0)
+			break;
+	}
+	return (enum measure)m;
+}
+
+static const char *measure_name_at(unsigned index)
+{
+	enum measure m = measure_at(index);
+
+	return m < MEASURE_COUNT ? measure_name(m) : NULL;
+}
+
+static struct condition_range measure_range(unsigned index)
+{
+	return range_of(measure_at(index));
 }
 
 static int parse(struct condition *c, struct judge_problem *problem)
 {
-	static const char *const directions[] = {"in", "out", NULL};
 	unsigned out = 0;
 	int err = measure_read(c, problem);
 
 	if (!err)
-		err = condition_choice(&out, c, "direction", directions,
-				       problem);
+		err = condition_choice(&out, c, "direction",
+				       condition_directions, problem);
 	if (!err)
 		err = condition_choice(&c->choice, c, "type_statistics",
-				       statistics, problem);
+				       condition_statistics, problem);
 	if (!err)
 		err = measure_limit(c, problem);
 	c->outgoing = !err && out == 1;
@@ -229,8 +257,8 @@ static int judge(const struct judge_input *in, const struct condition *c,
 
 	limit_text(expected, &c->limit, "");
 	str_print(text, sizeof(text), "%s: %s of %s '%s' over the run %s",
-		  c->set->role, statistics[c->choice], name, direction,
-		  expected);
+		  c->set->role, condition_statistics[c->choice], name,
+		  direction, expected);
 	collect(&w, in, c);
 	if (w.points)
 		err = statistic(&value, in, c, &w);
@@ -240,7 +268,8 @@ static int judge(const struct judge_input *in, const struct condition *c,
 	if (err) {
 		str_print(sentence, sizeof(sentence),
 			  "%s: %s of %s '%s' is unknown (%s), expected %s",
-			  c->set->role, statistics[c->choice], name, direction,
+			  c->set->role, condition_statistics[c->choice], name,
+			  direction,
 			  err == -ENOENT
 				  ? "it was not measured"
 				  : "the agent sent no sketches to merge "
@@ -252,7 +281,8 @@ static int judge(const struct judge_input *in, const struct condition *c,
 	v.passed = limit_holds(&c->limit, value);
 	str_print(sentence, sizeof(sentence),
 		  "%s: %s of %s '%s' was %s, expected %s", c->set->role,
-		  statistics[c->choice], name, direction, actual, expected);
+		  condition_statistics[c->choice], name, direction, actual,
+		  expected);
 	return verdict_add(verdicts, &v);
 }
 
@@ -261,11 +291,23 @@ static bool needs_audio(const struct condition *c)
 	return strncmp(measure_name(c->measure), "audio_", 6) == 0;
 }
 
+/* clang-format off */
+static const struct condition_field rtp_fields[] = {
+	{.name = "type_rtp_measures", .word = "Measure", .choice_at = measure_name_at},
+	{.name = "type_statistics", .word = "Statistic", .choices = condition_statistics},
+	{.name = "direction", .word = "Direction", .choices = condition_directions},
+	{.name = "type", .word = "Comparison", .choices = condition_compares},
+	{.name = "value", .word = "Limit", .range = measure_range, .range_by = "type_rtp_measures"},
+	{.name = NULL},
+};
+/* clang-format on */
+
 const struct condition_type condition_rtp = {
 	.suffix = "rtp-advanced-conditions",
-	.fields = (const char *const[]){"type", "value", "direction",
-					"type_statistics", "type_rtp_measures",
-					NULL},
+	.word = "Any measure",
+	.scope = "all calls of the role",
+	.help = "a statistic of all samples of one measure, over the whole run and all calls of the role",
+	.fields = rtp_fields,
 	.options = (const char *const[]){NULL},
 	.needs_points = true,
 	.needs_audio = needs_audio,

@@ -376,11 +376,26 @@ bool condition_sip_asks_refusal(const struct condition *c)
 	return c->set->type == &condition_sip && selects_final(c, c->negated);
 }
 
+/* clang-format off */
+static const struct condition_field sip_fields[] = {
+	{.name = "direction", .word = "Direction", .choices = directions, .optional = true},
+	{.name = "cseq", .word = "Method in CSeq", .optional = true, .help = "a method in capitals"},
+	{.name = "method", .word = "Request or code", .optional = true, .help = "a method in capitals, or a code from 100 to 699"},
+	{.name = "mseq", .word = "Position", .optional = true, .help = "1, 2, 3, ... or last: the position among those of its dialog"},
+	{.name = "field", .word = "What is tested", .choices = fields},
+	{.name = "header", .word = "Header field", .only = "field header", .help = "its full or compact name"},
+	{.name = "type", .word = "Test", .choices = text_tests},
+	{.name = "value", .word = "Text", .only = "type is isnot startswith endswith has hasnot"},
+	{.name = NULL},
+};
+/* clang-format on */
+
 const struct condition_type condition_sip = {
 	.suffix = "sip-conditions",
-	.fields =
-		(const char *const[]){"cseq", "mseq", "type", "value", "header",
-				      "method", "direction", "field", NULL},
+	.word = "SIP messages",
+	.scope = "a selected message of every call",
+	.help = "every call of the role has a selected message for which the test holds; for isnot, hasnot and notpresent no selected message may match",
+	.fields = sip_fields,
 	.options = (const char *const[]){NULL},
 	.needs_messages = true,
 	.parse = parse,

@@ -16,15 +16,22 @@ static bool of_account(enum ua_state state)
 	       state >= UA_PRESENCE_NOTIFY;
 }
 
+static const char *const tests[] = {"has", "hasnot", NULL};
+
+static const char *state_at(unsigned index)
+{
+	return index < UA_STATE_COUNT ? ua_state_name((enum ua_state)index)
+				      : NULL;
+}
+
 static int parse(struct condition *c, struct judge_problem *problem)
 {
-	static const char *const names[] = {"has", "hasnot", NULL};
 	const char *state =
 		json_string_value(json_object_get(c->item, "state"));
 	unsigned type;
 	int err;
 
-	err = condition_choice(&type, c, "type", names, problem);
+	err = condition_choice(&type, c, "type", tests, problem);
 	if (err)
 		return err;
 	c->negated = type == 1;
@@ -313,9 +320,20 @@ static int judge_set(const struct judge_input *in,
 			     verdicts);
 }
 
+/* clang-format off */
+static const struct condition_field state_fields[] = {
+	{.name = "type", .word = "Test", .choices = tests},
+	{.name = "state", .word = "State", .choice_at = state_at},
+	{.name = NULL},
+};
+/* clang-format on */
+
 const struct condition_type condition_state = {
 	.suffix = "sipclient-state-conditions",
-	.fields = (const char *const[]){"type", "state", NULL},
+	.word = "State of calls",
+	.scope = "every call, or every account",
+	.help = "has: every call of the role reached the state, and there was a call; hasnot: none did. States of accounts are about every account",
+	.fields = state_fields,
 	.options = (const char *const[]){"strict_order", NULL},
 	.parse = parse,
 	.judge = judge,

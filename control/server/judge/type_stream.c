@@ -14,9 +14,6 @@ struct figure {
 		    double *ret);
 };
 
-static const char *const statistics[] = {"avg", "min", "max", "median",
-					 "p75", "p90", "p95", NULL};
-
 static bool of_distribution(const struct distribution *d, unsigned statistic,
 			    double *ret)
 {
@@ -71,17 +68,16 @@ static const char *direction(const struct condition *c)
 static int parse_common(struct condition *c, const struct figure *f,
 			struct judge_problem *problem)
 {
-	static const char *const directions[] = {"in", "out", NULL};
 	unsigned out = 0;
 	int err;
 
 	err = limit_parse(&c->limit, c->item, f->min, f->max, problem);
 	if (!err && json_object_get(c->item, "direction"))
-		err = condition_choice(&out, c, "direction", directions,
-				       problem);
+		err = condition_choice(&out, c, "direction",
+				       condition_directions, problem);
 	if (!err && json_object_get(c->item, "type_statistics"))
 		err = condition_choice(&c->choice, c, "type_statistics",
-				       statistics, problem);
+				       condition_statistics, problem);
 	c->outgoing = out == 1;
 	return err;
 }
@@ -91,7 +87,8 @@ static int parse_common(struct condition *c, const struct figure *f,
 static void figure_name(char *name, size_t size, const struct condition *c,
 			const struct figure *f)
 {
-	str_print(name, size, "%s%s%s", c->choice ? statistics[c->choice] : "",
+	str_print(name, size, "%s%s%s",
+		  c->choice ? condition_statistics[c->choice] : "",
 		  c->choice ? " " : "", f->name);
 }
 
@@ -214,13 +211,79 @@ static int judge_rtt(const struct judge_input *in, const struct condition *c,
 }
 
 static const char *const no_options[] = {NULL};
-static const char *const plain_fields[] = {"type", "value", "direction", NULL};
-static const char *const all_fields[] = {"type", "value", "direction",
-					 "type_statistics", NULL};
+
+static struct condition_range range_of(const struct figure *f)
+{
+	return (struct condition_range){f->unit, f->min, f->max};
+}
+
+static struct condition_range mos_range(unsigned choice)
+{
+	(void)choice;
+	return range_of(&mos);
+}
+
+static struct condition_range loss_range(unsigned choice)
+{
+	(void)choice;
+	return range_of(&loss);
+}
+
+static struct condition_range jitter_range(unsigned choice)
+{
+	(void)choice;
+	return range_of(&jitter);
+}
+
+static struct condition_range rtt_range(unsigned choice)
+{
+	(void)choice;
+	return range_of(&rtt);
+}
+
+/* clang-format off */
+static const struct condition_field mos_fields[] = {
+	{.name = "type", .word = "Comparison", .choices = condition_compares},
+	{.name = "value", .word = "Limit", .range = mos_range},
+	{.name = NULL},
+};
+/* clang-format on */
+
+/* clang-format off */
+static const struct condition_field loss_fields[] = {
+	{.name = "type", .word = "Comparison", .choices = condition_compares},
+	{.name = "value", .word = "Limit", .range = loss_range},
+	{.name = "direction", .word = "Direction", .choices = condition_directions, .fallback = "in"},
+	{.name = NULL},
+};
+/* clang-format on */
+
+/* clang-format off */
+static const struct condition_field jitter_fields[] = {
+	{.name = "type", .word = "Comparison", .choices = condition_compares},
+	{.name = "value", .word = "Limit", .range = jitter_range},
+	{.name = "direction", .word = "Direction", .choices = condition_directions, .fallback = "in"},
+	{.name = "type_statistics", .word = "Statistic", .choices = condition_statistics, .fallback = "avg"},
+	{.name = NULL},
+};
+/* clang-format on */
+
+/* clang-format off */
+static const struct condition_field rtt_fields[] = {
+	{.name = "type", .word = "Comparison", .choices = condition_compares},
+	{.name = "value", .word = "Limit", .range = rtt_range},
+	{.name = "direction", .word = "Direction", .choices = condition_directions, .fallback = "in"},
+	{.name = "type_statistics", .word = "Statistic", .choices = condition_statistics, .fallback = "avg"},
+	{.name = NULL},
+};
+/* clang-format on */
 
 const struct condition_type condition_mos = {
 	.suffix = "mos-conditions",
-	.fields = (const char *const[]){"type", "value", NULL},
+	.word = "MOS",
+	.scope = "every stream",
+	.help = "the overall MOS of every received stream of every call. It fails, with the reason, for a call without a stream and a stream without a score",
+	.fields = mos_fields,
 	.options = no_options,
 	.parse = parse_mos,
 	.judge = judge_mos,
@@ -228,7 +291,10 @@ const struct condition_type condition_mos = {
 
 const struct condition_type condition_loss = {
 	.suffix = "loss-conditions",
-	.fields = plain_fields,
+	.word = "Loss",
+	.scope = "every stream",
+	.help = "the loss of every stream",
+	.fields = loss_fields,
 	.options = no_options,
 	.parse = parse_loss,
 	.judge = judge_loss,
@@ -236,7 +302,10 @@ const struct condition_type condition_loss = {
 
 const struct condition_type condition_jitter = {
 	.suffix = "jitter-conditions",
-	.fields = all_fields,
+	.word = "Jitter",
+	.scope = "every stream",
+	.help = "the statistic of every stream",
+	.fields = jitter_fields,
 	.options = no_options,
 	.parse = parse_jitter,
 	.judge = judge_jitter,
@@ -244,7 +313,10 @@ const struct condition_type condition_jitter = {
 
 const struct condition_type condition_rtt = {
 	.suffix = "rtt-conditions",
-	.fields = all_fields,
+	.word = "Round trip",
+	.scope = "every stream",
+	.help = "the statistic of every stream",
+	.fields = rtt_fields,
 	.options = no_options,
 	.parse = parse_rtt,
 	.judge = judge_rtt,

@@ -6,7 +6,8 @@
 #ifndef OFFHOOK_SERVER_RUN_PARAMS_H
 #define OFFHOOK_SERVER_RUN_PARAMS_H
 
-#include "control/server/run/test_steps.h"
+#include "control/server/request/request.h"
+#include "control/server/run/step_params.h"
 
 /** Name a parameter's type for messages: "a whole number", "a JSON array", ...
  */

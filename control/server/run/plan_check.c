@@ -4,7 +4,7 @@
 #include "control/server/run/override.h"
 #include "control/server/run/plan_action.h"
 #include "control/server/run/plan_pool.h"
-#include "control/server/run/test_steps.h"
+#include "control/server/run/step_params.h"
 #include "control/wire/job.h"
 #include "control/wire/job_decode.h"
 

@@ -1,7 +1,7 @@
 #include "control/server/run/plan_pool.h"
 
 #include "control/server/run/override.h"
-#include "control/server/run/test_steps.h"
+#include "control/server/run/step_params.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "control/server/request/fields.h"
+#include "control/server/run/step_params.h"
 #include "control/wire/job_decode.h"
 #include "control/wire/job_limits.h"
 
@@ -11,132 +12,6 @@
 #include <string.h>
 
 #define ROLE_BYTES_MAX 32
-
-#define MEDIA "answer call"
-
-/* one parameter a line */
-/* clang-format off */
-static const struct step_param params[] = {
-	{"credential_pool", "integer", NULL, "register answer call message options subscribe publish"},
-	{"target_pool", "integer", NULL, "register call message options subscribe publish"},
-	{"transport", "string", NULL, "register call message options subscribe publish"},
-	{"regexpire", "integer", "3600", "register"},
-	{"client", "string", NULL, "register answer call"},
-	{"custom_headers", "array", "[]", "register answer call unregister message options subscribe publish"},
-	{"dial_destination", "string", NULL, "call message options subscribe stream"},
-	{"local_port", "integer", "0", "stream"},
-	{"message", "string", NULL, "message"},
-	{"event", "string", "\"presence\"", "subscribe publish"},
-	{"expires", "integer", "3600", "subscribe publish"},
-	{"presence", "string", NULL, "answer publish notify"},
-	{"presence_note", "string", NULL, "answer publish notify"},
-	{"mwi", "string", NULL, "answer publish notify"},
-	{"challenge", "integer", "0", "answer"},
-	{"challenge_pool", "integer", NULL, "answer"},
-	{"challenge_algorithm", "string", "\"MD5\"", "answer"},
-	{"challenge_requests", "string", "\"initial\"", "answer"},
-	{"challenge_nonce_uses", "integer", "0", "answer"},
-	{"challenge_stale", "integer", "0", "answer"},
-	{"max_total_calls", "integer", "1", "call stream"},
-	{"max_concurrent_calls", "integer", "1", "call stream"},
-	/* who answers has no limits unless some are given */
-	{"max_total_calls", "integer", NULL, "answer"},
-	{"max_concurrent_calls", "integer", NULL, "answer"},
-	{"call_duration", "string", NULL, "answer"},
-	{"calls_per_second", "number", "1", "call stream"},
-	{"calls_per_second", "number", NULL, "register"},
-	{"ramp_up", "integer", "0", "call stream"},
-	{"call_duration", "string", "\"10\"", "call stream"},
-	{"sipclient_actions", "array", "[]", MEDIA},
-	{"answer_delay", "integer", "0", "answer"},
-	{"answer_code", "integer", "200", "answer"},
-	{"answer_contact", "string", NULL, "answer"},
-	{"ring_only", "boolean", "false", "answer"},
-	{"accept_refer", "boolean", "false", "answer"},
-	{"audio_codecs", "array", "[]", "answer call stream"},
-	{"ptime", "integer", "20", "answer call stream"},
-	{"prompt", "string", NULL, "answer call stream"},
-	{"opus_fmtp", "string", NULL, MEDIA},
-	{"silence_suppression", "boolean", "false", MEDIA},
-	{"media_encryption", "string", "\"none\"", MEDIA},
-	{"srtp_suites", "array", "[]", MEDIA},
-	{"rtcp_mux", "boolean", NULL, MEDIA},
-	{"media_nat", "string", "\"none\"", MEDIA},
-	{"ice_lite", "boolean", "false", MEDIA},
-	{"stun_server", "string", NULL, MEDIA},
-	{"turn_server", "string", NULL, MEDIA},
-	{"turn_transport", "string", "\"udp\"", MEDIA},
-	{"turn_verify", "boolean", "true", MEDIA},
-	{"turn_credential_pool", "integer", NULL, MEDIA},
-	{"early_media", "boolean", "false", "answer"},
-	{"prack", "string", "\"none\"", MEDIA},
-	{"session_timer", "integer", "0", MEDIA},
-	{"session_refresher", "string", "\"any\"", MEDIA},
-	{"late_offer", "boolean", "false", "call"},
-	{"ring_timeout", "integer", "180", "call"},
-	{"max_redirects", "integer", "5", "call"},
-	{"dtmf_mode", "string", "\"rtpevent\"", MEDIA},
-	{"expect_prompt", "string", NULL, "answer call stream"},
-	{"audio_marker", "boolean", "false", "answer call stream"},
-	{"audio_checks", "boolean", "false", "answer call stream"},
-	{"record", "string", "\"none\"", "answer call stream"},
-	{"store_artifacts", "boolean", "false", MEDIA},
-	{"wait_ms", "integer", "0", "wait"},
-	{"wait_calls", "integer", NULL, "wait"},
-};
-/* clang-format on */
-
-#define PARAM_COUNT (sizeof(params) / sizeof(*params))
-
-static const struct {
-	const char *pool;
-	const char *as; /* what a job has in its place */
-} pools[] = {
-	{"credential_pool", "credentials"},
-	{"challenge_pool", "challenge_credentials"},
-	{"turn_credential_pool", "turn_credentials"},
-	{"target_pool", "target"},
-};
-
-#define POOL_COUNT (sizeof(pools) / sizeof(pools[0]))
-
-const char *step_pool_member(const char *name)
-{
-	for (size_t i = 0; i < POOL_COUNT; i++) {
-		if (strcmp(pools[i].pool, name) == 0)
-			return pools[i].as;
-	}
-	return NULL;
-}
-
-const char *step_pool_param(const char *as)
-{
-	for (size_t i = 0; i < POOL_COUNT; i++) {
-		if (strcmp(pools[i].as, as) == 0)
-			return pools[i].pool;
-	}
-	return NULL;
-}
-
-const struct step_param *step_param_find(const char *action_type,
-					 const char *name)
-{
-	for (size_t i = 0; i < PARAM_COUNT; i++) {
-		if (strcmp(params[i].name, name) == 0 &&
-		    str_has_word(params[i].actions, action_type))
-			return &params[i];
-	}
-	return NULL;
-}
-
-static bool step_type_known(const char *action_type)
-{
-	for (size_t i = 0; i < PARAM_COUNT; i++) {
-		if (str_has_word(params[i].actions, action_type))
-			return true;
-	}
-	return false;
-}
 
 bool step_role_valid(const char *role)
 {
@@ -338,16 +213,18 @@ json_t *steps_parameters(json_t *steps)
 			const char *type = json_string_value(
 				json_object_get(action, "type"));
 
-			for (size_t n = 0; type && n < PARAM_COUNT; n++) {
+			const struct step_param *p;
+
+			for (size_t n = 0; type && (p = step_param_at(n));
+			     n++) {
 				char key[96];
 
-				if (!str_has_word(params[n].actions, type))
+				if (!str_has_word(p->actions, type))
 					continue;
 				str_print(key, sizeof(key), "step.%zu.%zu.%s",
-					  i, k, params[n].name);
+					  i, k, p->name);
 				json_array_append_new(
-					list, parameter_entry(action, key,
-							      &params[n]));
+					list, parameter_entry(action, key, p));
 			}
 		}
 	}

@@ -252,8 +252,8 @@ static int read_values(struct reading *r, const char *role, json_t **ret)
 	json_t *values = json_object();
 
 	for (size_t i = 0; values && i < FIELD_COUNT; i++) {
-		const struct step_param param = {fields[i].name, fields[i].type,
-						 NULL, NULL};
+		const struct step_param param = {.name = fields[i].name,
+						 .type = fields[i].type};
 		char key[KEY_BYTES];
 		json_t *given, *typed = NULL;
 		int err;

@@ -182,8 +182,10 @@ static int read_value(json_t *param, const char *name, json_t *given,
 	const char *type = json_string_value(json_object_get(param, "type"));
 	bool duration = strcmp(type, "duration") == 0;
 	/* a duration is a text or a number, as call_duration is */
-	const struct step_param kind = {duration ? "call_duration" : name,
-					duration ? "string" : type, NULL, NULL};
+	const struct step_param kind = {
+		.name = duration ? "call_duration" : name,
+		.type = duration ? "string" : type,
+	};
 	int err = param_normalize(&kind, given, ret);
 
 	if (err == -EINVAL) {
