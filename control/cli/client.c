@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define KEY_BYTES   300
@@ -344,29 +345,103 @@ int client_call_form(struct client *c, const char *method, const char *path,
 	return status;
 }
 
-int client_save(struct client *c, const char *path, const char *file)
+/* Download into a file and close it. @return exit status */
+static int save_to(struct client *c, const char *path, FILE *out,
+		   const char *file)
 {
 	char reason[REMOTE_REASON_BYTES + PATH_MAX];
-	int err, status = client_connect(c);
-	FILE *out;
+	int err = remote_save(c->remote, path, out, reason);
 
-	if (status)
-		return status;
-	out = fopen(file, "wxe");
-	if (!out) {
-		fprintf(stderr, "offhook: %s: %s\n", file, strerror(errno));
-		return CLI_EXIT_ERRORED;
-	}
-	err = remote_save(c->remote, path, out, reason);
 	if (fclose(out) && !err) {
 		str_print(reason, sizeof(reason), "%s: %s", file,
 			  strerror(errno));
 		err = -EIO;
 	}
-	if (!err)
+	return err ? client_refused(c, reason) : 0;
+}
+
+static int wrong_file(const char *file, int err)
+{
+	fprintf(stderr, "offhook: %s: %s\n", file, strerror(-err));
+	return CLI_EXIT_ERRORED;
+}
+
+int client_save(struct client *c, const char *path, const char *file)
+{
+	int status = client_connect(c);
+	FILE *out;
+
+	if (status)
+		return status;
+	out = fopen(file, "wxe");
+	if (!out)
+		return wrong_file(file, -errno);
+	status = save_to(c, path, out, file);
+	if (status)
+		unlink(file);
+	return status;
+}
+
+/* Where a file is written: through links, and not in the place of a device.
+ * @param ret_part  beside it, renamed to it; "": write to the file itself */
+static int place_of(const char *file, char real[static PATH_MAX],
+		    char ret_part[static PATH_MAX])
+{
+	struct stat found;
+
+	ret_part[0] = '\0';
+	if (!realpath(file, real)) {
+		if (errno != ENOENT || str_copy(real, PATH_MAX, file) < 0)
+			return -errno;
+	} else if (stat(real, &found)) {
+		return -errno;
+	} else if (S_ISDIR(found.st_mode)) {
+		return -EISDIR;
+	} else if (!S_ISREG(found.st_mode)) {
 		return 0;
-	unlink(file);
-	return client_refused(c, reason);
+	}
+	return str_print(ret_part, PATH_MAX, "%s.%ld.part", real,
+			 (long)getpid()) < 0
+		       ? -ENAMETOOLONG
+		       : 0;
+}
+
+int client_may_replace(const char *file)
+{
+	char real[PATH_MAX], part[PATH_MAX];
+	int err = place_of(file, real, part);
+	FILE *out;
+
+	if (err || !part[0])
+		return err ? err : access(real, W_OK) ? -errno : 0;
+	out = fopen(part, "wxe");
+	if (!out)
+		return -errno;
+	fclose(out);
+	return unlink(part) ? -errno : 0;
+}
+
+int client_replace(struct client *c, const char *path, const char *file)
+{
+	char real[PATH_MAX], part[PATH_MAX];
+	int err = place_of(file, real, part), status;
+	FILE *out;
+
+	if (!err && part[0]) {
+		status = client_save(c, path, part);
+		if (status || rename(part, real) == 0)
+			return status;
+		err = -errno;
+		unlink(part);
+		return wrong_file(file, err);
+	}
+	status = err ? 0 : client_connect(c);
+	if (status)
+		return status;
+	out = err ? NULL : fopen(real, "we");
+	if (!out)
+		return wrong_file(file, err ? err : -errno);
+	return save_to(c, path, out, file);
 }
 
 int client_list(struct client *c, const char *path, const char *plural,

@@ -77,6 +77,14 @@ int client_call_form(struct client *c, const char *method, const char *path,
  * what failed is removed. @return as client_call() */
 int client_save(struct client *c, const char *path, const char *file);
 
+/** The same to a file that may exist: it is replaced at the end, as a whole, and
+ * stays as it was after a failure. */
+int client_replace(struct client *c, const char *path, const char *file);
+
+/** Try whether client_replace() could write this file; nothing is left behind.
+ * @return 0; -errno */
+int client_may_replace(const char *file);
+
 /** Read all rows of a listing, page by page.
  * @param path    with "?" and filters, or without
  * @param plural  member with the rows

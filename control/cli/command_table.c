@@ -346,12 +346,55 @@ static const char fields_help[] =
 		NULL, NULL, NULL, NULL \
 	}
 
+static const char run_help[] =
+	"  --wait           wait for the end, show how far it is; ^C asks whether to stop\n"
+	"  --junit FILE, --markdown FILE, --html FILE  write the report there\n"
+	"  --retry-for S    while waiting, how long the controller may be away (60)\n";
+
+static const char run_set_help[] =
+	"  --set PATH=VALUE override for this run: step.STEP.ACTION.PARAMETER, counted\n"
+	"                   from 0; condition.ROLE.TYPE; report.mode, callback_url, ...\n"
+	"  --wait           wait for the end, show how far it is; ^C asks whether to stop\n"
+	"  --junit FILE, --markdown FILE, --html FILE  write the report there\n"
+	"  --retry-for S    while waiting, how long the controller may be away (60)\n"
+	"\n"
+	"With --wait: 0 passed, 1 failed, 3 errored, stopped, or the end is not known.\n";
+
+static const char project_run_help[] =
+	"  --tag TAG        only tests with one of these tags; may be repeated\n"
+	"  --set NAME=VALUE report.mode, test_ids, callback_url, ...\n"
+	"  --wait           wait for the end, show how far it is; ^C asks whether to stop\n"
+	"  --junit FILE, --markdown FILE, --html FILE  write the report there\n"
+	"  --retry-for S    while waiting, how long the controller may be away (60)\n"
+	"\n"
+	"With --wait: 0 passed, 1 failed, 3 stopped, or the end is not known.\n";
+
+static const struct command_verb test_verbs[] = {
+	LIST,
+	SHOW,
+	CREATE,
+	DELETE,
+	{"run", "NAME [--set PATH=VALUE]... [--wait]", "Run a test",
+	 run_set_help},
+	END,
+};
+
+static const struct command_verb project_verbs[] = {
+	LIST,
+	SHOW,
+	CREATE,
+	UPDATE,
+	DELETE,
+	{"run", "NAME [--tag TAG]... [--wait]",
+	 "Run its tests one after another", project_run_help},
+	END,
+};
+
 static const struct command_verb scenario_verbs[] = {
 	LIST,
 	{"show", "NAME", "Print its parameters", NULL},
 	{"run", "NAME [PARAMETER=VALUE]... [--wait]",
-	 "Run a scenario without saving a test",
-	 "  --wait  wait for the end of the run; 0 only if it passed\n"},
+	 "Run a scenario without saving a test", run_help},
 	END,
 };
 
@@ -472,7 +515,8 @@ const struct command command_table[] = {
 	     tap_help),
 	HERE("emodel", COMMAND_MEASURE, "R and MOS of codec, loss and delay",
 	     emodel_help),
-	REMOTE("project", COMMAND_RUNS, "Groups of tests", record_verbs, true),
+	REMOTE("test", COMMAND_RUNS, "Tests: list, run", test_verbs, true),
+	REMOTE("project", COMMAND_RUNS, "Groups of tests", project_verbs, true),
 	REMOTE("scenario", COMMAND_RUNS, "Ready-made tests: list, run",
 	       scenario_verbs, true),
 	REMOTE("run", COMMAND_RUNS, "Runs: what they measured, their files",

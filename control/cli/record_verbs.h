@@ -11,6 +11,5 @@ int record_verb_main(struct client *c, const char *kind, int argc, char **argv);
 
 int record_artifact_list(struct client *c, int argc, char **argv);
 int record_artifact_save(struct client *c, int argc, char **argv);
-int record_scenario_run(struct client *c, int argc, char **argv);
 
 #endif

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <curl/curl.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ struct remote {
 	char *key;
 	char url[URL_BYTES]; /* with API_PATH */
 	long status;         /* of the last response; 0: none */
+	int stop_fd;         /* -1: none */
 };
 
 /* What is sent. */
@@ -64,6 +66,7 @@ int remote_new(struct remote **ret, const char *url, const char *key,
 		return -ENOMEM;
 	}
 	str_print(r->url, sizeof(r->url), "%.*s" API_PATH, (int)len, url);
+	r->stop_fd = -1;
 	r->key = strdup(key);
 	r->easy = curl_easy_init();
 	if (!r->key || !r->easy) {
@@ -194,6 +197,28 @@ static int read_answer(struct remote *r, const struct buf *text,
 	return a->status >= 300 ? -EINVAL : -EIO;
 }
 
+/* Called by curl about once a second. @return 1: give up the request */
+static int is_stopped(void *arg, curl_off_t down_total, curl_off_t down,
+		      curl_off_t up_total, curl_off_t up)
+{
+	const struct remote *r = arg;
+	struct pollfd stop = {.fd = r->stop_fd, .events = POLLIN};
+
+	(void)down_total;
+	(void)down;
+	(void)up_total;
+	(void)up;
+	return poll(&stop, 1, 0) > 0;
+}
+
+void remote_stop_on(struct remote *r, int fd)
+{
+	r->stop_fd = fd;
+	curl_easy_setopt(r->easy, CURLOPT_XFERINFOFUNCTION, is_stopped);
+	curl_easy_setopt(r->easy, CURLOPT_XFERINFODATA, r);
+	curl_easy_setopt(r->easy, CURLOPT_NOPROGRESS, fd < 0 ? 1L : 0L);
+}
+
 /* Send the request that is set up, and read its response. */
 static int perform(struct remote *r, struct remote_answer *a,
 		   char reason[static REMOTE_REASON_BYTES])
@@ -213,7 +238,7 @@ static int perform(struct remote *r, struct remote_answer *a,
 		return 0;
 	str_print(reason, REMOTE_REASON_BYTES, "%s: %s", r->url,
 		  error[0] ? error : curl_easy_strerror(code));
-	return -EIO;
+	return code == CURLE_ABORTED_BY_CALLBACK ? -EINTR : -EIO;
 }
 
 /* @return headers of the request; NULL: none, or out of memory */

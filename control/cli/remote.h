@@ -68,6 +68,10 @@ int remote_call_json(struct remote *r, const char *method, const char *path,
 		     struct remote_answer *ret,
 		     char reason[static REMOTE_REASON_BYTES]);
 
+/** Let requests end with -EINTR, within about a second, when this descriptor is
+ * readable. Nothing is read from it. @param fd  -1: none */
+void remote_stop_on(struct remote *r, int fd);
+
 /** Status of the last response; 0: there was none. */
 long remote_status(const struct remote *r);
 

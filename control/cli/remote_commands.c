@@ -9,6 +9,7 @@
 #include "control/cli/login.h"
 #include "control/cli/record_names.h"
 #include "control/cli/record_verbs.h"
+#include "control/cli/run_start.h"
 #include "control/cli/run_verbs.h"
 
 #include <getopt.h>
@@ -33,7 +34,9 @@ static const struct remote_verb verbs[] = {
 	{"run", "download", run_download_main},
 	{"run", "compare", run_compare_main},
 	{"key", "create", key_create_main},
-	{"scenario", "run", record_scenario_run},
+	{"project", "run", run_start_project},
+	{"scenario", "run", run_start_scenario},
+	{"test", "run", run_start_test},
 };
 
 const struct remote_verb *remote_verb_find(const char *command,

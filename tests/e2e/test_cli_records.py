@@ -96,13 +96,14 @@ def test_scenarios_and_callbacks(offhook, lab, tmp_path):
         lab.waits_for(lambda: any(a["state"] == "online"
                                   for a in lab.c.api("GET", "/agents")["agents"]))
         done = offhook(*start, "username=passed", "--wait")
-        assert "status: passed\n" in done and "report_url: http://" in done
+        assert "PASSED: registration" in done and "report_url: http://" in done
         offhook(*(f for f in start if f != "password=x"), "caller.username=passed",
                 f"caller.password=@{tmp_path}/secret", "--wait")
         register = worker.specs[-1]["steps"][0][0]
         assert register["credentials"][0]["password"] == "s3cret"
-        done = offhook(*start, "username=failed", f"callback_url={r.url}", "--wait", status=1)
-        assert "status: failed\n" in done
+        done, _ = offhook(*start, "username=failed", f"callback_url={r.url}", "--wait", status=1,
+                          both=True)
+        assert "FAILED: registration" in done
         lab.waits_for(lambda: "delivered" in offhook("callback", "list"))
     assert '"http_status":200' in offhook("callback", "show", 1)
     assert json.loads(offhook("callback", "show", 1, "--json"))["callback"]["state"] == "delivered"
@@ -132,7 +133,7 @@ def test_what_a_run_waits_for_is_told(offhook, lab, options):
     # without --json it is in the first output, and is not repeated
     assert (f"waiting_for: {reason}\n" in out) == (not options)
     assert err.count(f"offhook: the run waits: {reason}\n") == len(options)
-    assert "stopped" in out
+    assert "stopped" in out or "STOPPED" in out
 
 
 @pytest.mark.parametrize("arguments", [

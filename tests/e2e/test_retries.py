@@ -236,8 +236,8 @@ def test_the_command_waits_for_the_last_attempt(build, lab, tmp_path, ends, stat
             env={**os.environ, "OFFHOOK_URL": lab.c.witness().url,
                  "OFFHOOK_KEY": ":".join(lab.c.keys["admin"])})
     assert done.returncode == status, done.stdout + done.stderr
-    assert f"\nstatus: {result}\n" in done.stdout and "\nattempt: 2\n" in done.stdout
-    assert re.search(r"^offhook: attempt 1 (failed|errored): .+", done.stderr), done.stderr
+    assert f"\n{result.upper()}: registration, attempt 2" in done.stdout
+    assert re.search(r"^offhook: attempt 1 (failed|errored): .+", done.stderr, re.M), done.stderr
 
 
 # ---- between two attempts ----
