@@ -126,7 +126,7 @@ json_t *steps_describe_script(void)
 	struct wire_script_text text;
 
 	for (size_t i = 0; wire_script_action_text(i, &text); i++)
-		json_array_append_new(actions,
+		json_array_append_new(list,
 				      json_pack("{s:s, s:s, s:s, s:o}", "key",
 						text.name, "word", text.word,
 						"help", text.help, "argument",
