@@ -102,6 +102,31 @@ def test_every_row_is_kept(earlier):
     assert list(c.state_dir.glob("offhook.db.v*")) == [copy]
 
 
+def test_earlier_runs_have_verdicts(earlier):
+    """Step 11: one row a run that is over, with the means of its points."""
+    c, _ = earlier
+    _, was = dump(c.state_dir / "offhook.db")
+    open_once(c)
+    _, rows = dump(c.state_dir / "offhook.db")
+    done = {r["id"]: r for r in was["run"] if r["phase"] == "done"}
+    assert {v["run_id"] for v in rows["run_verdict"]} == set(done)
+    for v in rows["run_verdict"]:
+        run = done[v["run_id"]]
+        assert v["test_id"] == (run["test_id"] or 0)
+        for name in ("session_id", "status", "created_at", "started_at", "stopped_at"):
+            assert v[name] == run[name]
+        for name, measure, direction in (("mos", "rtp_mos", "in"), ("pdd_ms", "sip_pdd", None),
+                                         ("register_ms", "sip_register_time", None)):
+            ids = {s["id"] for s in was["series"] if s["run_id"] == run["id"]
+                   and s["measure"] == measure and direction in (None, s["dir"])}
+            points = [p for p in was["point"] if p["series_id"] in ids]
+            if points:
+                assert v[name] == pytest.approx(sum(p["n"] * p["avg"] for p in points)
+                                                / sum(p["n"] for p in points))
+            else:
+                assert v[name] is None
+
+
 def test_all_is_read_through_the_api(earlier):
     c, state = earlier
     c.start()

@@ -38,32 +38,43 @@ int resource_present(struct request *req, const struct resource *r, json_t *row)
 	return r->present ? r->present(req, row) : 0;
 }
 
-void resource_list(struct request *req, struct reply *rep)
+int resource_rows(struct request *req, const struct resource *r,
+		  const struct page *page, json_t **ret, int64_t *total)
 {
-	const struct resource *r = resource_of(req);
-	struct page page;
 	json_t *rows, *row;
-	int64_t total;
 	size_t i;
 	int err;
 
-	if (!page_read(req, &page, rep))
-		return;
-	err = record_list(request_store(req), r->table, &page, &rows, &total);
-	if (err) {
-		reply_store_error(rep, err, r->singular);
-		return;
-	}
+	err = record_list(request_store(req), r->table, page, &rows, total);
+	if (err)
+		return err;
 	json_array_foreach(rows, i, row)
 	{
 		err = resource_present(req, r, row);
 		if (err) {
 			json_decref(rows);
-			reply_store_error(rep, err, r->singular);
-			return;
+			return err;
 		}
 	}
-	page_reply(req, rep, r->plural, rows, &page, total);
+	*ret = rows;
+	return 0;
+}
+
+void resource_list(struct request *req, struct reply *rep)
+{
+	const struct resource *r = resource_of(req);
+	struct page page;
+	json_t *rows;
+	int64_t total;
+	int err;
+
+	if (!page_read(req, &page, rep))
+		return;
+	err = resource_rows(req, r, &page, &rows, &total);
+	if (err)
+		reply_store_error(rep, err, r->singular);
+	else
+		page_reply(req, rep, r->plural, rows, &page, total);
 }
 
 static int make_tag(char tag[static ETAG_BYTES], const struct resource *r,

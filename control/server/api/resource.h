@@ -35,6 +35,11 @@ void resource_reference(struct request *req, struct reply *rep,
 int resource_find(struct request *req, const struct resource *r, int64_t id,
 		  json_t **ret);
 
+/** Read a page of records as listings show them. @param ret  new array
+ * @return 0; -EIO; -ENOMEM */
+int resource_rows(struct request *req, const struct resource *r,
+		  const struct page *page, json_t **ret, int64_t *total);
+
 /** Read records with this number in a column: record_list_of(), record.h. */
 int resource_list_of(struct request *req, const struct resource *r,
 		     const char *column, int64_t value, const struct page *page,

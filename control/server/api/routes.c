@@ -7,6 +7,7 @@
 #include "control/server/api/callbacks.h"
 #include "control/server/api/descriptions.h"
 #include "control/server/api/legacy.h"
+#include "control/server/api/overview.h"
 #include "control/server/api/projects.h"
 #include "control/server/api/resource.h"
 #include "control/server/api/runs.h"
@@ -24,6 +25,8 @@ static void endpoints_list(struct request *req, struct reply *rep);
 /* clang-format off */
 const struct route api_routes[] = {
 	{"GET", "/", "endpoints", RIGHT_READ, endpoints_list, NULL},
+
+	{"GET", "/overview", "overview", RIGHT_READ, overview_get, NULL},
 
 	{"GET", "/projects", "projects", RIGHT_READ, resource_list, NULL},
 	{"POST", "/projects", "projects", RIGHT_WRITE, resource_create, NULL},
@@ -61,6 +64,7 @@ const struct route api_routes[] = {
 	{"PUT", "/tests/:id", "test", RIGHT_WRITE, resource_replace, NULL},
 	{"DELETE", "/tests/:id", "test", RIGHT_WRITE, resource_delete, NULL},
 
+	{"GET", "/tests/verdicts", "states of tests", RIGHT_READ, verdicts_list, NULL},
 	{"POST", "/tests/:id/run", "start a run", RIGHT_RUN, test_run, NULL},
 	{"POST", "/tests/run", "start a run", RIGHT_RUN, test_run_legacy, "/tests/:id/run"},
 
@@ -171,6 +175,7 @@ const size_t api_route_count = sizeof(api_routes) / sizeof(*api_routes);
 const struct route_query api_queries[] = {
 	{resource_list, PAGE},
 	{scenarios_list, PAGE},
+	{verdicts_list, PAGE " name project tag state"},
 	{run_artifacts, PAGE},
 	{run_callbacks, PAGE},
 	{project_status_last, PAGE},

@@ -3,9 +3,11 @@
 #include "control/server/store/migrate.h"
 
 extern const char schema_010[]; /* schema-010.sql, embedded */
+extern const char schema_011[]; /* schema-011.sql */
 
 const struct migration migrations[] = {
 	{10, "base", schema_010, NULL},
+	{11, "verdicts of runs", schema_011, NULL},
 };
 
 const size_t migration_count = sizeof(migrations) / sizeof(*migrations);

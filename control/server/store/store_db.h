@@ -32,8 +32,10 @@ void store_total_keep(struct store *s, const char *table, uint64_t changes,
 
 /** Caches of this folder's files, one pointer each per store. */
 enum store_cache {
-	STORE_CACHE_RUNS, /* runs written as text */
-	STORE_CACHE_KEYS, /* API keys that were read */
+	STORE_CACHE_RUNS,     /* runs written as text */
+	STORE_CACHE_KEYS,     /* API keys that were read */
+	STORE_CACHE_VERDICTS, /* the last runs of all tests */
+	STORE_CACHE_TREND,    /* days that are over */
 	STORE_CACHES
 };
 typedef void(store_cache_free_h)(void *cache);

@@ -7,6 +7,7 @@
 #include "control/server/store/store_run_internal.h"
 #include "control/server/store/store_schedule.h"
 #include "control/server/store/store_secret.h"
+#include "control/server/store/store_verdict.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,6 +26,9 @@ static int insert_run(struct db *db, const struct run_new *run,
 		      int64_t *ret_id)
 {
 	const json_t *test = run->test;
+	char print[VERDICT_PRINT_BYTES];
+	const int unprinted = verdict_print(json_object_get(test, "steps"),
+					    run->conditions, print);
 	char *conditions = json_dumps(run->conditions, JSON_COMPACT);
 	char *tags = json_dumps(json_object_get(test, "tags"),
 				JSON_COMPACT | JSON_ENCODE_ANY);
@@ -55,10 +59,11 @@ static int insert_run(struct db *db, const struct run_new *run,
 		run->project_run_id ? DB_I(run->project_position)
 				    : db_text(NULL),
 		callback_box,
+		db_text(print),
 	};
 	int err = -ENOMEM;
 
-	if (conditions && tags)
+	if (conditions && tags && !unprinted)
 		err = lease_integer(
 			db,
 			"INSERT INTO run (session_id, test_id, test_name, "
@@ -68,10 +73,11 @@ static int insert_run(struct db *db, const struct run_new *run,
 			"interval_s, max_duration_s, created_at, attempt, "
 			"retry_of, retries_left, retry_box, callback_state, "
 			"project_run_id, project_position, callback_box, "
-			"phase, status) "
+			"test_print, phase, status) "
 			"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, "
 			"$10, $11, $12, $13, $14, $15, $16, $17, $18, $19, "
-			"$20, $21, $22, $23, $24, 'queued', 'running') "
+			"$20, $21, $22, $23, $24, $25, 'queued', "
+			"'running') "
 			"RETURNING id",
 			LEASE_PARAMS(params), ret_id);
 	free(conditions);
@@ -319,6 +325,11 @@ int store_run_done(struct store *s, int64_t run_id, const char *status,
 				 "THEN 'due' ELSE callback_state END "
 				 "WHERE id = $1 AND phase = 'judging'",
 				 LEASE_PARAMS(params));
+		if (err > 0) {
+			int noted = verdict_insert(db, run_id);
+
+			err = noted ? noted : err;
+		}
 		err = store_write_end(s, err);
 	}
 	free(text);

@@ -1,0 +1,588 @@
+#include "control/server/store/store_verdict.h"
+
+#include "base/str.h"
+#include "control/server/store/record_db.h"
+#include "control/server/store/store_db.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- writing ---- */
+
+int verdict_print(const json_t *steps, const json_t *conditions,
+		  char print[static VERDICT_PRINT_BYTES])
+{
+	json_t *both = json_pack("[O?, O?]", steps, conditions);
+	char *text = json_dumps(both, JSON_COMPACT | JSON_SORT_KEYS);
+	uint8_t hash[(VERDICT_PRINT_BYTES - 1) / 2];
+
+	print[0] = '\0';
+	json_decref(both);
+	if (!text)
+		return -ENOMEM;
+	crypto_generichash(hash, sizeof(hash), (const unsigned char *)text,
+			   strlen(text), NULL, 0);
+	sodium_memzero(text, strlen(text)); /* steps may hold passwords */
+	free(text);
+	sodium_bin2hex(print, VERDICT_PRINT_BYTES, hash, sizeof(hash));
+	return 0;
+}
+
+#define MEAN(measure)                                                   \
+	"(SELECT sum(p.n * p.avg) / sum(p.n) FROM series s "            \
+	"JOIN point p ON p.series_id = s.id WHERE s.run_id = r.id AND " \
+	"s.measure = " measure ")"
+
+int verdict_insert(struct db *db, int64_t run_id)
+{
+	const struct db_value id = DB_I(run_id);
+	int err = db_query(
+		db,
+		"INSERT INTO run_verdict (test_id, run_id, session_id, status, "
+		"test_print, created_at, started_at, stopped_at, mos, pdd_ms, "
+		"register_ms) SELECT coalesce(r.test_id, 0), r.id, "
+		"r.session_id, r.status, r.test_print, r.created_at, "
+		"r.started_at, r.stopped_at, " MEAN("'rtp_mos' AND s.dir = 'in'") ", " MEAN(
+			"'sip_pdd'") ", " MEAN("'sip_register_time'") " FROM run r WHERE r.id = $1",
+		&id, 1, NULL, NULL);
+
+	return err < 0 ? err : 0;
+}
+
+/* ---- reading ---- */
+
+/* In the order of VERDICT_STATES. */
+enum state {
+	FAILED,
+	FLAKY,
+	ERRORED,
+	STOPPED,
+	NEVER_RUN,
+	PASSED,
+	STATES
+};
+
+static const char *const names[STATES] = {
+	[FAILED] = "failed",   [FLAKY] = "flaky",         [ERRORED] = "errored",
+	[STOPPED] = "stopped", [NEVER_RUN] = "never_run", [PASSED] = "passed",
+};
+
+struct verdict_run {
+	int64_t id, created_at;
+	enum state status; /* PASSED FAILED ERRORED STOPPED */
+	char session_id[UUID_TEXT_BYTES];
+	char print[VERDICT_PRINT_BYTES]; /* "": not known */
+};
+
+struct tested {
+	int64_t id, project_id, updated_at;
+	char *name, *project, *tags;
+	struct verdict_run runs[VERDICT_RUNS]; /* newest first */
+	size_t count;
+	/* what they say */
+	enum state state;
+	unsigned changes;
+	int64_t since_id; /* the run that began the state; 0: none */
+	int64_t streak;
+	bool is_longer; /* the streak may have begun before runs[] */
+};
+
+/* The last runs of all tests. */
+struct verdicts {
+	int64_t revision;
+	bool complete;        /* all of this revision was read */
+	struct tested *tests; /* by id, ascending */
+	size_t count, room;
+	size_t at; /* the test of the row before */
+};
+
+static void verdicts_clear(struct verdicts *v)
+{
+	for (size_t i = 0; i < v->count; i++) {
+		free(v->tests[i].name);
+		free(v->tests[i].project);
+		free(v->tests[i].tags);
+	}
+	free(v->tests);
+	memset(v, 0, sizeof(*v));
+}
+
+static void verdicts_free(void *cache)
+{
+	verdicts_clear(cache);
+	free(cache);
+}
+
+static int test_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct verdicts *v = arg;
+	struct tested *t;
+
+	(void)columns;
+	if (v->count == v->room) {
+		size_t room = v->room ? 2 * v->room : 64;
+		void *larger = realloc(v->tests, room * sizeof(*t));
+
+		if (!larger)
+			return -ENOMEM;
+		v->tests = larger;
+		v->room = room;
+	}
+	t = &v->tests[v->count++];
+	memset(t, 0, sizeof(*t));
+	t->id = row[0].integer;
+	t->name = strdup(row[1].bytes);
+	t->project_id = row[2].integer;
+	t->project = strdup(row[3].bytes);
+	t->tags = strdup(row[4].bytes);
+	t->updated_at = row[5].integer;
+	return t->name && t->project && t->tags ? 0 : -ENOMEM;
+}
+
+static int read_status(const char *text, enum state *ret)
+{
+	for (size_t i = 0; i < STATES; i++) {
+		if (strcmp(names[i], text) == 0) {
+			*ret = (enum state)i;
+			return 0;
+		}
+	}
+	return -EIO;
+}
+
+static int verdict_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct verdicts *v = arg;
+	struct verdict_run *run;
+	struct tested *t;
+
+	(void)columns;
+	while (v->at < v->count && v->tests[v->at].id < row[0].integer)
+		v->at++;
+	t = &v->tests[v->at];
+	/* a test that was made since the tests were read */
+	if (v->at == v->count || t->id != row[0].integer ||
+	    t->count == VERDICT_RUNS)
+		return 0;
+	run = &t->runs[t->count++];
+	run->id = row[1].integer;
+	run->created_at = row[5].integer;
+	if (str_copy(run->session_id, sizeof(run->session_id), row[2].bytes) ||
+	    str_copy(run->print, sizeof(run->print),
+		     row[4].type == DB_TEXT ? row[4].bytes : ""))
+		return -EIO;
+	return read_status(row[3].bytes, &run->status);
+}
+
+static int read_all(struct store *s, struct verdicts *v)
+{
+	const struct db_value older = DB_I(VERDICT_RUNS - 1);
+	int err;
+
+	err = db_query(store_reader(s),
+		       "SELECT t.id, t.name, t.project_id, p.name, "
+		       "t.tags_json, t.updated_at FROM test t "
+		       "JOIN project p ON p.id = t.project_id ORDER BY t.id",
+		       NULL, 0, test_row, v);
+	if (err >= 0)
+		err = db_query(store_reader(s),
+			       "SELECT v.test_id, v.run_id, v.session_id, "
+			       "v.status, v.test_print, v.created_at "
+			       "FROM test t JOIN run_verdict v "
+			       "ON v.test_id = t.id AND v.run_id >= "
+			       "coalesce((SELECT o.run_id FROM run_verdict o "
+			       "WHERE o.test_id = t.id ORDER BY o.run_id DESC "
+			       "LIMIT 1 OFFSET $1), 0) "
+			       "ORDER BY t.id, v.run_id DESC",
+			       &older, 1, verdict_row, v);
+	return err < 0 ? err : 0;
+}
+
+int store_revision(struct store *s, const char *name, int64_t *ret)
+{
+	const struct db_value param = db_text(name);
+	int err = db_query(store_reader(s),
+			   "SELECT value FROM revision WHERE name = $1", &param,
+			   1, db_integer_row, ret);
+
+	return err == 1 ? 0 : -EIO;
+}
+
+/* ---- what the runs of a test say ---- */
+
+static bool is_judged(const struct verdict_run *run)
+{
+	return run->status == PASSED || run->status == FAILED;
+}
+
+/* A run from before prints were kept counts if the test has not changed
+ * since. */
+static bool is_unchanged(const struct tested *t, const struct verdict_run *run,
+			 const char *print)
+{
+	return run->print[0] ? strcmp(run->print, print) == 0
+			     : run->created_at >= t->updated_at;
+}
+
+/* Count the changes from passed to failed and back. @param ret_first  the run
+ * that made the first of them; unchanged if there is none */
+static unsigned count_changes(const struct tested *t, int64_t *ret_first)
+{
+	const struct verdict_run *later = NULL;
+	const char *print = "";
+	unsigned changes = 0;
+
+	for (size_t i = 0; i < t->count && !print[0]; i++)
+		print = t->runs[i].print;
+	for (size_t i = 0; i < t->count; i++) {
+		const struct verdict_run *run = &t->runs[i];
+
+		if (!is_judged(run) || !is_unchanged(t, run, print))
+			continue;
+		if (later && later->status != run->status) {
+			changes++;
+			*ret_first = later->id;
+		}
+		later = run;
+	}
+	return changes;
+}
+
+/* The runs since the last other verdict. Stopped runs, and runs that could not
+ * be judged, say nothing of the system under test. */
+static void find_streak(struct tested *t, enum state status)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		const struct verdict_run *run = &t->runs[i];
+
+		if (run->status == status) {
+			t->since_id = run->id;
+			t->streak++;
+		} else if (is_judged(run)) {
+			return;
+		}
+	}
+	t->is_longer = t->count == VERDICT_RUNS;
+}
+
+static void judge_test(struct tested *t)
+{
+	const struct verdict_run *last = t->runs;
+	int64_t began = 0;
+
+	t->state = t->count ? STOPPED : NEVER_RUN;
+	while (last < t->runs + t->count && last->status == STOPPED)
+		last++;
+	if (last == t->runs + t->count)
+		return;
+	t->state = last->status;
+	t->changes = count_changes(t, &began);
+	find_streak(t, last->status);
+	if (t->changes >= VERDICT_CHANGES &&
+	    (t->state == PASSED ||
+	     (t->state == FAILED && t->streak < VERDICT_STREAK))) {
+		t->state = FLAKY;
+		t->since_id = began;
+		t->is_longer = false;
+	}
+}
+
+/* Get the last runs of all tests as they are now. */
+static int current(struct store *s, struct verdicts **ret)
+{
+	struct verdicts *v = store_cache(s, STORE_CACHE_VERDICTS);
+	int64_t revision = 0;
+	int err;
+
+	if (!v) {
+		v = calloc(1, sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		store_cache_keep(s, STORE_CACHE_VERDICTS, v, verdicts_free);
+	}
+	*ret = v;
+	/* read before the rows: what changes in between is read again */
+	err = store_revision(s, "verdicts", &revision);
+	if (err || (v->complete && v->revision == revision))
+		return err;
+	verdicts_clear(v);
+	err = read_all(s, v);
+	if (err)
+		return err;
+	for (size_t i = 0; i < v->count; i++)
+		judge_test(&v->tests[i]);
+	v->revision = revision;
+	v->complete = true;
+	return 0;
+}
+
+/* ---- selection ---- */
+
+static bool has_tag(const struct tested *t, const char *tag)
+{
+	json_t *tags = json_loads(t->tags, 0, NULL), *each;
+	bool found = false;
+	size_t i;
+
+	json_array_foreach(tags, i, each)
+	{
+		const char *text = json_string_value(each);
+
+		found = found || (text && strcmp(text, tag) == 0);
+	}
+	json_decref(tags);
+	return found;
+}
+
+static bool is_broken(const struct tested *t)
+{
+	return t->state == FAILED || t->state == FLAKY || t->state == ERRORED;
+}
+
+static bool is_counted(const struct tested *t, const struct verdict_query *q)
+{
+	return (!q->name || strcasestr(t->name, q->name)) &&
+	       (!q->project || strcmp(t->project, q->project) == 0) &&
+	       (!q->tag || has_tag(t, q->tag));
+}
+
+static bool is_selected(const struct tested *t, const struct verdict_query *q)
+{
+	return (!q->state || strcmp(names[t->state], q->state) == 0) &&
+	       (!q->broken || is_broken(t));
+}
+
+static int by_severity(const void *one, const void *other)
+{
+	const struct tested *a = *(struct tested *const *)one;
+	const struct tested *b = *(struct tested *const *)other;
+
+	if (a->state != b->state)
+		return a->state < b->state ? -1 : 1;
+	return strcasecmp(a->name, b->name);
+}
+
+static int by_last_run(const void *one, const void *other)
+{
+	const struct tested *a = *(struct tested *const *)one;
+	const struct tested *b = *(struct tested *const *)other;
+
+	return a->runs[0].id > b->runs[0].id ? -1
+					     : a->runs[0].id < b->runs[0].id;
+}
+
+/* ---- as JSON ---- */
+
+/* A mean to three digits behind the point: the rest is noise. */
+static json_t *mean(const struct db_value *v)
+{
+	if (v->type == DB_NULL)
+		return json_null();
+	return json_real(round(db_number(v) * 1000) / 1000);
+}
+
+static int run_row(const struct db_value *row, size_t columns, void *arg)
+{
+	json_t **ret = arg;
+
+	(void)columns;
+	*ret = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
+			 record_value(&row[0]), "session_id",
+			 record_value(&row[1]), "status", record_value(&row[2]),
+			 "result_description", record_value(&row[3]),
+			 "started_at", record_time(&row[4]), "stopped_at",
+			 record_time(&row[5]), "mos", mean(&row[6]), "pdd_ms",
+			 mean(&row[7]), "register_ms", mean(&row[8]));
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* Read a run. @param ret  null if it was deleted meanwhile, or id is 0 */
+static int read_run(struct store *s, int64_t id, json_t **ret)
+{
+	const struct db_value param = DB_I(id);
+	json_t *run = NULL;
+	int err = db_query(store_reader(s),
+			   "SELECT v.run_id, v.session_id, v.status, "
+			   "r.result_description, v.started_at, v.stopped_at, "
+			   "v.mos, v.pdd_ms, v.register_ms FROM run_verdict v "
+			   "JOIN run r ON r.id = v.run_id WHERE v.run_id = $1",
+			   &param, 1, run_row, &run);
+
+	if (err < 0)
+		return err;
+	*ret = run ? run : json_null();
+	return 0;
+}
+
+static int streak_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct tested *t = arg;
+
+	(void)columns;
+	t->since_id = row[0].integer;
+	t->streak = row[1].integer;
+	return 0;
+}
+
+/* The streak is longer than what is kept: ask for its first run. */
+static int read_streak(struct store *s, struct tested *t)
+{
+	const struct db_value params[] = {DB_I(t->id),
+					  db_text(names[t->state])};
+	int err = db_query(
+		store_reader(s),
+		"SELECT min(v.run_id), count(*) FROM run_verdict v WHERE "
+		"v.test_id = $1 AND v.status = $2 AND v.run_id > "
+		"coalesce((SELECT o.run_id FROM run_verdict o WHERE "
+		"o.test_id = $1 AND o.status IN ('passed', 'failed') AND "
+		"o.status <> $2 ORDER BY o.run_id DESC LIMIT 1), 0) "
+		"HAVING count(*) > 0",
+		params, 2, streak_row, t);
+
+	t->is_longer = err < 0;
+	return err < 0 ? err : 0;
+}
+
+static json_t *history(const struct tested *t)
+{
+	json_t *runs = json_array();
+
+	for (size_t i = 0; i < t->count; i++)
+		json_array_append_new(
+			runs, json_pack("{s:I, s:s, s:s}", "id",
+					(json_int_t)t->runs[i].id, "session_id",
+					t->runs[i].session_id, "status",
+					names[t->runs[i].status]));
+	return runs;
+}
+
+static int add_run(struct store *s, json_t *entry, const char *name, int64_t id)
+{
+	json_t *run = NULL;
+	int err = read_run(s, id, &run);
+
+	if (err)
+		return err;
+	return json_object_set_new(entry, name, run) ? -ENOMEM : 0;
+}
+
+/* The cause is what the newest run that did not pass says. */
+static int add_cause(struct store *s, const struct tested *t, json_t *entry)
+{
+	json_t *bad = NULL, *text = NULL;
+	int64_t id = 0;
+	int err;
+
+	for (size_t i = t->count; i > 0 && is_broken(t); i--)
+		if (t->runs[i - 1].status == FAILED ||
+		    t->runs[i - 1].status == ERRORED)
+			id = t->runs[i - 1].id;
+	err = read_run(s, id, &bad);
+	if (err)
+		return err;
+	text = json_object_get(bad, "result_description");
+	err = text ? json_object_set(entry, "cause", text)
+		   : json_object_set_new(entry, "cause", json_null());
+	json_decref(bad);
+	return err ? -ENOMEM : 0;
+}
+
+static int add_test(struct store *s, struct tested *t, json_t *list)
+{
+	json_t *entry = json_pack(
+		"{s:I, s:s, s:I, s:s, s:s, s:s, s:b, s:i, s:o}", "test_id",
+		(json_int_t)t->id, "test_name", t->name, "project_id",
+		(json_int_t)t->project_id, "project_name", t->project, "tags",
+		t->tags, "state", names[t->state], "flaky",
+		t->changes >= VERDICT_CHANGES, "changes", (int)t->changes,
+		"runs", history(t));
+	json_t *first;
+	int err = entry ? 0 : -ENOMEM;
+
+	if (!err && t->is_longer)
+		err = read_streak(s, t);
+	if (!err)
+		err = add_run(s, entry, "first", t->since_id);
+	if (!err)
+		err = add_run(s, entry, "last", t->count ? t->runs[0].id : 0);
+	if (!err)
+		err = add_cause(s, t, entry);
+	first = json_object_get(entry, "first");
+	if (!err &&
+	    (json_object_set_new(entry, "streak", json_integer(t->streak)) ||
+	     json_object_set_new(
+		     entry, "since",
+		     json_is_object(first)
+			     ? json_incref(json_object_get(first, "started_at"))
+			     : json_null())))
+		err = -ENOMEM;
+	if (err) {
+		json_decref(entry);
+		return err;
+	}
+	return json_array_append_new(list, entry) ? -ENOMEM : 0;
+}
+
+static int write_page(struct store *s, struct tested **order,
+		      const struct verdict_query *q, size_t count, json_t **ret)
+{
+	json_t *list = json_array();
+	int err = 0;
+
+	qsort(order, count, sizeof(*order),
+	      q->recent ? by_last_run : by_severity);
+	for (int64_t i = q->page.start;
+	     i < (int64_t)count && !err && i - q->page.start < q->page.count;
+	     i++)
+		err = add_test(s, order[i], list);
+	if (err)
+		json_decref(list);
+	else
+		*ret = list;
+	return err;
+}
+
+static json_t *counts_json(const json_int_t counts[static STATES])
+{
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < STATES; i++)
+		json_object_set_new(object, names[i], json_integer(counts[i]));
+	return object;
+}
+
+int store_verdicts(struct store *s, const struct verdict_query *query,
+		   json_t **ret, json_t **counts, int64_t *total)
+{
+	json_int_t by_state[STATES] = {0};
+	struct verdicts *v;
+	struct tested **order;
+	size_t count = 0;
+	int err = current(s, &v);
+
+	if (err)
+		return err;
+	order = calloc(v->count + 1, sizeof(*order));
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < v->count; i++) {
+		struct tested *t = &v->tests[i];
+
+		if (!is_counted(t, query))
+			continue;
+		by_state[t->state]++;
+		if (is_selected(t, query))
+			order[count++] = t;
+	}
+	err = write_page(s, order, query, count, ret);
+	free(order);
+	if (err)
+		return err;
+	*total = (int64_t)count;
+	if (counts)
+		*counts = counts_json(by_state);
+	return 0;
+}
