@@ -45,6 +45,20 @@ export async function api(method, path, body) {
   return found;
 }
 
+const tags = new Map(); // of what poll() read
+
+// Read what changes rarely. @return null: it is as at the call before
+export async function poll(path) {
+  const headers = tags.has(path) ? { 'If-None-Match': tags.get(path) } : {};
+  const answer = await fetch('/api/v2' + path, { headers, credentials: 'same-origin' });
+  if (answer.status === 304) return null;
+  if (answer.status === 401) location.assign('/login?next=' + encodeURIComponent(location.pathname + location.search));
+  const found = await answer.json();
+  if (!answer.ok) throw new ApiError(answer, found);
+  tags.set(path, answer.headers.get('ETag'));
+  return found;
+}
+
 // Read all records of a listing, page by page.
 export async function all(path, member) {
   const records = [];

@@ -39,16 +39,36 @@ export function badge(status, word) {
   return node;
 }
 
-// Verdicts of runs, the oldest left. Height carries the verdict, colour repeats it.
+// Verdicts of runs, given newest first, drawn with the oldest left. Height carries the verdict, colour repeats it.
+// A bar is a link to its run for the mouse; the keyboard has the list of runs.
 const BARS = { failed: 'f', errored: 'e', stopped: 'x' };
 
-export function strip(statuses) {
-  const node = element('span', null, 'strip');
-  const bad = statuses.filter((s) => s !== 'passed').length;
-  node.setAttribute('role', 'img');
-  node.setAttribute('aria-label', `last ${statuses.length} runs, ${bad} not passed`);
-  node.append(...statuses.map((s) => element('i', null, BARS[s] || '')));
+function bar(run) {
+  const node = link(null, `/run/details/${run.session_id}`);
+  node.className = BARS[run.status] || '';
+  node.tabIndex = -1;
+  node.title = run.status;
   return node;
+}
+
+export function strip(runs) {
+  const node = element('span', null, 'strip');
+  const bad = runs.filter((r) => r.status !== 'passed').length;
+  node.setAttribute('role', 'img');
+  node.setAttribute('aria-label', runs.length ? `last ${runs.length} runs, ${bad} not passed` : 'no run');
+  node.append(...runs.map(bar).reverse());
+  return node;
+}
+
+// Redraw, and put the focus back to where it was.
+export function keepingFocus(draw) {
+  const key = (n) => (n && n.closest('main') ? `${n.href || ''} ${n.ariaLabel || n.textContent}` : '');
+  const held = document.activeElement;
+  const wanted = key(held);
+  draw();
+  if (!wanted || held.isConnected) return;
+  const again = [...document.querySelectorAll('main a, main button')].find((n) => key(n) === wanted);
+  if (again) again.focus();
 }
 
 export function empty(title, text) {

@@ -1,58 +1,106 @@
 // What is broken, since when; and, until the first run, what to do next.
 
-import { ago, all, api, byId, element, empty, fill, link, shape, since, startPage, strip, timeNode, complain, badge } from './page.js';
+import {
+  ago, all, api, badge, button, byId, complain, element, empty, figure, fill, icon, keepingFocus, link, may, poll, shape, since,
+  startPage, strip, timeNode, toast,
+} from './page.js';
 import { drawFirst } from './first.js';
-import { readVerdicts, RUNS_MAX } from './verdicts.js';
+import { halves, tile } from './trend.js';
 
 const POLL_MS = 5000;
-const BROKEN = ['failed', 'flaky', 'errored'];
+const REDRAW_MS = 60000; // "4 min ago" goes on without a change
+
+const KINDS = [
+  { member: 'pass_rate', name: 'Runs that passed', unit: '%', digits: 1, better: 1, least: 0.1 },
+  { member: 'mos', name: 'MOS, lowest 5 %', digits: 2, better: 1, least: 0.02 },
+  { member: 'pdd_ms', name: 'Post-dial delay, 95 %', unit: 'ms', digits: 0, better: -1, least: 5 },
+  { member: 'register_ms', name: 'Registration, 95 %', unit: 'ms', digits: 0, better: -1, least: 2 },
+];
+// Where a record of this kind is changed.
+const PAGES = {
+  tests: '/tests', projects: '/projects', targets: '/targets', 'credential-pools': '/accounts', 'agent-pools': '/pools',
+  schedules: '/schedules', 'callback-templates': '/callbacks', appimages: '/prompts',
+};
 
 const plural = (n, word) => `${n} ${word}${n === 1 ? '' : 's'}`;
 
-function headline(tests) {
-  const failing = tests.filter((t) => t.state === 'failed');
-  byId('title').textContent = failing.length ? `${failing.length} of ${plural(tests.length, 'test')} fail`
-    : tests.length ? `No failing test of ${tests.length}` : 'No test yet';
-  const parts = failing.slice(0, 2).map((t) => `${t.test.name} fails since ${since(t.since)}.`);
-  if (failing.length > 2) parts.push(`${failing.length - 2} more fail.`);
-  const flaky = tests.filter((t) => t.state === 'flaky').length;
-  if (flaky) parts.push(`${plural(flaky, 'test')} only sometimes passed.`);
-  const errored = tests.filter((t) => t.state === 'errored').length;
-  if (errored) parts.push(`${plural(errored, 'test')} could not be judged.`);
-  const unknown = tests.filter((t) => t.state === 'unknown').length;
-  if (unknown) parts.push(`Nothing is said of ${plural(unknown, 'test')}: not in the last ${RUNS_MAX} runs.`);
+function headline({ tests, broken }) {
+  const count = Object.values(tests).reduce((a, b) => a + b, 0);
+  byId('title').textContent = tests.failed ? `${tests.failed} of ${plural(count, 'test')} ${tests.failed === 1 ? 'fails' : 'fail'}`
+    : count ? `No failing test of ${count}` : 'No test yet';
+  const failing = broken.filter((t) => t.state === 'failed');
+  const parts = failing.slice(0, 2).map((t) => (t.streak > 1 ? `${t.test_name} fails since ${since(t.since)}, ${t.streak} runs.`
+    : `${t.test_name} failed ${since(t.since)}.`));
+  if (tests.failed > 2) parts.push(`${tests.failed - 2} more fail.`);
+  if (tests.flaky) parts.push(`${plural(tests.flaky, 'test')} only sometimes passed.`);
+  if (tests.errored) parts.push(`${plural(tests.errored, 'test')} could not be judged.`);
   byId('sentence').textContent = parts.join(' ');
   byId('sentence').hidden = !parts.length;
 }
 
-function brokenRow({ test, runs, state, since: begin, last }) {
+async function start(test) {
+  const { data } = await api('POST', `/tests/${test.test_id}/run`);
+  toast(element('span', `${test.test_name} was started. `), link('Report', data.report_url));
+}
+
+function history(test) {
+  const failed = test.runs.filter((r) => r.status === 'failed').length;
+  const node = element('span', { flaky: 'flaky since ', errored: 'not judged since ', failed: test.streak > 1 ? 'since ' : 'once, ' }[test.state]);
+  const time = element('b');
+  time.append(timeNode(test.since, since));
+  node.append(time, test.state === 'flaky' ? `, ${failed} of ${test.runs.length} failed` : test.streak > 1 ? `, ${plural(test.streak, 'run')}` : '');
+  return node;
+}
+
+function brokenRow(test) {
   const row = element('div', null, 'broken');
   const said = element('div');
   const name = element('h3');
-  name.append(link(test.name, `/runs?test=${encodeURIComponent(test.name)}`), element('span', test.project_name, 'note'));
-  const bad = runs.find((r) => r.status === 'failed' || r.status === 'errored');
-  said.append(name, element('p', bad ? bad.result_description : ''));
+  name.append(link(test.test_name, `/runs?test=${encodeURIComponent(test.test_name)}`), element('span', test.project_name, 'note'));
+  said.append(name, element('p', test.cause));
   const past = element('div', null, 'hist');
-  const words = state === 'flaky' ? `${runs.filter((r) => r.status === 'failed').length} of ${plural(runs.length, 'run')} failed`
-    : `${state === 'errored' ? 'not judged' : 'failing'} since ${since(begin)}`;
-  past.append(strip(runs.map((r) => r.status).reverse()), element('span', words));
+  past.append(strip(test.runs), history(test));
   const tools = element('div', null, 'tools');
-  const report = link('Report', `/run/details/${(bad || last).session_id}`);
+  const bad = test.runs.find((r) => r.status === 'failed' || r.status === 'errored');
+  const report = link('Report', `/run/details/${bad.session_id}`);
   report.className = 'btn small';
+  report.ariaLabel = `Report of ${test.test_name}`;
   tools.append(report);
-  row.append(shape(state), said, past, tools);
+  if (may('run')) {
+    const again = button('', () => start(test), 'square');
+    again.ariaLabel = `Rerun ${test.test_name}`;
+    again.append(icon('rerun'));
+    tools.append(again);
+  }
+  row.append(shape(test.state), said, past, tools);
   return row;
 }
 
-function drawAgents(agents) {
+function more(id, count, shown, word) {
+  byId(id).hidden = count <= shown;
+  byId(id).replaceChildren(icon('right'), `${count - shown} more ${word}`);
+}
+
+function load(agent) {
+  const node = element('div', `${agent.in_use} of ${agent.capacity}`, 'load');
+  const meter = element('span', null, 'meter');
+  const part = element('i');
+  part.style.width = `${agent.capacity ? Math.min(100, (100 * agent.in_use) / agent.capacity) : 0}%`;
+  meter.append(part);
+  node.append(meter);
+  return node;
+}
+
+function drawAgents({ agents, agents_total: total }) {
   const online = agents.filter((a) => a.state !== 'offline').length;
-  byId('agents-count').textContent = `${online} of ${agents.length} online`;
+  byId('agents-count').textContent = `${online} of ${agents.length} online${total > agents.length ? `, ${total} in all` : ''}`;
   fill('agents', agents, [
     ['Agent', (a) => link(a.name, '/agents'), 'wide'],
     ['Pool', (a) => a.pool_name, 'wide-only'],
     ['State', (a) => badge(a.state === 'online' ? 'passed' : 'stopped', a.state)],
-    ['Jobs', (a) => `${a.in_use} of ${a.capacity}`, 'num'],
-    ['Seen', (a) => timeNode(a.last_seen, ago)],
+    ['Jobs', (a) => (a.state === 'offline' ? '–' : load(a)), 'num'],
+    ['Clock', (a) => (a.clock_offset_us === null ? '–' : `${figure(a.clock_offset_us / 1000, 1)} ms`), 'num wide-only'],
+    ['Seen', (a) => timeNode(a.last_seen, ago), 'num'],
   ], 'No agent has joined.');
 }
 
@@ -62,45 +110,81 @@ function row(className, ...nodes) {
   return node;
 }
 
-function drawDaily(found, agents, schedules) {
-  const { tests, runs } = found;
-  headline(tests);
-  const broken = tests.filter((t) => BROKEN.includes(t.state));
-  broken.sort((a, b) => BROKEN.indexOf(a.state) - BROKEN.indexOf(b.state));
-  byId('broken-count').textContent = broken.length;
-  byId('broken').replaceChildren(...(broken.length ? broken.map(brokenRow)
-    : [empty('Nothing is broken', 'No test whose last run is known fails.')]));
-  const passing = tests.filter((t) => t.state === 'passed');
-  byId('passing-count').textContent = passing.length;
-  fill('passing', passing.slice(0, 20), [
-    ['Test', (t) => link(t.test.name, `/run/details/${t.last.session_id}`), 'wide'],
-    ['Project', (t) => t.test.project_name, 'wide-only'],
-    ['Last 21 runs', (t) => strip(t.runs.map((r) => r.status).reverse())],
-    ['Last run', (t) => timeNode(t.last.started_at, ago)],
-  ], 'No test passed.');
-  drawAgents(agents);
-  const running = runs.filter((r) => r.status === 'running');
-  byId('running-count').textContent = running.length;
-  byId('running').replaceChildren(...(running.length ? running.slice(0, 20).map((r) => row('live', shape('running'),
-    link(r.test_name || r.testcase_name, `/run/details/${r.session_id}`), timeNode(r.started_at, ago)))
-    : [empty('Nothing runs', 'Start a test, or wait for a schedule.')]));
-  const next = schedules.filter((s) => s.enabled && s.next_at).sort((a, b) => a.next_at.localeCompare(b.next_at)).slice(0, 5);
-  byId('next').replaceChildren(...(next.length ? next.map((s) => row('next', element('b', s.next_at.slice(11, 16)),
-    link(s.name, '/schedules'), element('span', s.next_at.slice(0, 10), 'soft')))
-    : [empty('Nothing is planned', 'A schedule starts tests at given times.')]));
+const rows = (id, list, make, ...nothing) => byId(id).replaceChildren(...(list.length ? list.map(make) : [empty(...nothing)]));
+
+function liveRow(run) {
+  const name = link(run.test_name, `/run/details/${run.session_id}`);
+  const queued = run.phase === 'queued' || run.phase === 'dispatching';
+  const stop = may('run') && run.phase !== 'stopping' ? button('Stop', () => api('POST', `/runs/${run.id}/stop`), 'quiet') : element('span', '');
+  if (stop.tagName === 'BUTTON') stop.ariaLabel = `Stop ${run.test_name}`;
+  const meter = element('div', null, 'meter');
+  const part = element('i');
+  part.style.width = `${100 * run.progress}%`;
+  meter.append(part);
+  const words = element('span', `${run.phase}${queued ? '' : `, ${Math.round(100 * run.progress)} %`}, `, 'note');
+  words.append(timeNode(run.started_at || run.created_at, ago));
+  return row('live', shape(queued ? 'queued' : 'running'), name, stop, ...(queued ? [] : [meter]), words);
 }
 
+function changeRow(change) {
+  const words = element('span', change.created ? 'new: ' : 'changed: ');
+  words.append(link(change.name, PAGES[change.kind]));
+  return row('next change', icon(change.created ? 'plus' : 'save'), words, timeNode(change.at, ago));
+}
+
+function drawDaily(overview) {
+  const { tests, broken, passing, running, trend } = overview;
+  headline(overview);
+  byId('broken-count').textContent = tests.failed + tests.flaky + tests.errored;
+  rows('broken', broken, brokenRow, 'Nothing is broken', 'No test fails.');
+  more('broken-more', tests.failed + tests.flaky + tests.errored, broken.length, 'tests');
+  const days = (member) => trend.map((d) => d[member]);
+  const rate = (list) => {
+    const sum = (member) => list.reduce((n, d) => n + d[member], 0);
+    return sum('passed') + sum('failed') ? (100 * sum('passed')) / (sum('passed') + sum('failed')) : null;
+  };
+  byId('trends').replaceChildren(...KINDS.map((k) => tile(k, days(k.member),
+    k.member === 'pass_rate' ? [rate(trend.slice(-7)), rate(trend.slice(0, -7))] : halves(days(k.member)))));
+  byId('passing-count').textContent = `${tests.passed}, by last run`;
+  fill('passing', passing, [
+    ['Test', (t) => link(t.test_name, `/run/details/${t.last.session_id}`), 'wide'],
+    ['Project', (t) => t.project_name, 'wide-only'],
+    ['Last 21 runs', (t) => strip(t.runs)],
+    ['MOS', (t) => figure(t.last.mos, 2), 'num wide-only'],
+    ['Last run', (t) => timeNode(t.last.started_at, ago), 'num'],
+  ], 'No test passed.');
+  more('passing-more', tests.passed, passing.length, 'tests');
+  drawAgents(overview);
+  byId('running-count').textContent = overview.running_total;
+  rows('running', running, liveRow, 'Nothing runs', 'Start a test, or wait for a schedule.');
+  rows('next', overview.next, (s) => row('next', element('b', s.next_at.slice(11, 16)), link(s.name, '/schedules'),
+    element('span', since(s.next_at).slice(0, 10).replace(/ .*/, ''), 'soft')), 'Nothing is planned', 'A schedule starts tests at given times.');
+  rows('changes', overview.changes, changeRow, 'Nothing was changed', 'New and changed records are listed here.');
+}
+
+let shown = null;
+let drawnAt = 0;
+let first = true; // no run yet
+
 async function draw() {
-  const [found, agents] = await Promise.all([readVerdicts(), all('/agents', 'agents')]);
-  const first = found.total === 0;
-  byId('first').hidden = !first;
-  byId('daily').hidden = first;
-  if (first) await drawFirst(agents);
-  else drawDaily(found, agents, await all('/schedules', 'schedules'));
+  if (first) {
+    first = (await api('GET', '/runs?count=1')).total === 0;
+    byId('first').hidden = !first;
+    byId('daily').hidden = first;
+    if (first) {
+      await drawFirst(await all('/agents', 'agents'));
+      return;
+    }
+  }
+  const found = await poll('/overview');
+  if (!found && Date.now() - drawnAt < REDRAW_MS) return;
+  shown = found ? found.overview : shown;
+  drawnAt = Date.now();
+  keepingFocus(() => drawDaily(shown));
 }
 
 async function follow() {
-  await draw().catch(complain);
+  if (!document.hidden) await draw().catch(complain);
   setTimeout(follow, POLL_MS);
 }
 

@@ -1,67 +1,89 @@
-// All tests with their last verdicts, the worst first.
+// All tests with their last verdicts, the worst first. The filters are in the address, so that a view can be shared.
 
 import {
-  ago, api, badge, button, buttonTwice, buttons, byId, complain, element, fill, link, may, options, setValues, startPage, strip,
-  timeNode, toast, values,
+  ago, api, badge, button, buttonTwice, buttons, byId, complain, element, fill, keepingFocus, link, may, options, setValues,
+  startPage, strip, timeNode, toast,
 } from './page.js';
-import { readVerdicts, RUNS_MAX } from './verdicts.js';
 
-const ORDER = ['failed', 'flaky', 'errored', 'stopped', 'queued', 'unknown', 'passed'];
-const WORDS = { queued: 'never run', unknown: `not in the last ${RUNS_MAX} runs` };
+const PAGE = 100;
+const TYPING_MS = 250;
+const STATES = ['failed', 'flaky', 'errored', 'stopped', 'never_run', 'passed'];
+const WORDS = { never_run: 'never run' };
 const KEPT = ['project_id', 'agentpool_id', 'steps', 'conditions', 'description', 'tags', 'scenario', 'record',
   'callback_on_failure', 'callback_template_name', 'callback_url', 'retries_on_failure'];
 
-let found = [];
+const asked = () => Object.fromEntries(new URLSearchParams(location.search));
 
 async function start(test) {
-  const { data } = await api('POST', `/tests/${test.id}/run`);
-  toast(element('span', `${test.name} was started. `), link('Report', data.report_url));
+  const { data } = await api('POST', `/tests/${test.test_id}/run`);
+  toast(element('span', `${test.test_name} was started. `), link('Report', data.report_url));
 }
 
 // The secret of its callback is not readable, so the copy has none.
 async function duplicate(test) {
-  const whole = (await api('GET', `/tests/${test.id}`)).test;
-  const copy = { name: `${test.name} (copy)` };
+  const whole = (await api('GET', `/tests/${test.test_id}`)).test;
+  const copy = { name: `${test.test_name} (copy)` };
   for (const name of KEPT) if (whole[name] !== undefined && whole[name] !== null) copy[name] = whole[name];
   await api('POST', '/tests', copy);
   await load();
   toast(element('span', `${copy.name} was made.`));
 }
 
-function actions({ test }) {
+function actions(test) {
   const list = [];
   if (may('run')) list.push(button('Run', () => start(test)));
   if (may('write')) {
     list.push(button('Duplicate', () => duplicate(test)), buttonTwice('Delete', async () => {
-      await api('DELETE', `/tests/${test.id}`);
+      await api('DELETE', `/tests/${test.test_id}`);
       await load();
-      toast(element('span', `${test.name} was deleted.`));
+      toast(element('span', `${test.test_name} was deleted.`));
     }));
   }
   return buttons(...list);
 }
 
-function draw() {
-  const filter = values(byId('form'));
-  const search = new URLSearchParams(filter);
-  history.replaceState(null, '', search.size ? `/tests?${search}` : '/tests');
-  const shown = found.filter(({ test, state }) => (!filter.name || test.name.toLowerCase().includes(filter.name.toLowerCase()))
-    && (!filter.project || test.project_name === filter.project) && (!filter.state || state === filter.state)
-    && (!filter.tag || JSON.parse(test.tags || '[]').includes(filter.tag)));
-  fill('tests', shown, [
-    ['Last verdict', (t) => badge(t.state === 'unknown' ? 'queued' : t.state, WORDS[t.state] || t.state)],
-    ['Test', (t) => link(t.test.name, `/runs?test=${encodeURIComponent(t.test.name)}`), 'wide'],
-    ['Project', (t) => t.test.project_name, 'wide-only'],
-    ['Last 21 runs', (t) => strip(t.runs.map((r) => r.status).reverse())],
-    ['Last run', (t) => (t.last ? timeNode(t.last.started_at, ago) : '–')],
-    ['', actions],
-  ], found.length ? 'No test matches. Clear a filter.' : 'There is no test yet. Run a scenario, or add one with the API.');
+function chip(word, state, count, chosen) {
+  const node = element('button', `${word} ${count}`, 'chip');
+  node.type = 'button';
+  node.setAttribute('aria-pressed', String(chosen));
+  node.addEventListener('click', () => go({ ...asked(), start: '', state: chosen ? '' : state }).catch(complain));
+  return node;
 }
 
+function draw(page, filter) {
+  const total = Object.values(page.states).reduce((a, b) => a + b, 0);
+  byId('states').replaceChildren(chip('all', '', total, !filter.state), ...STATES.filter((s) => page.states[s] || filter.state === s)
+    .map((s) => chip(WORDS[s] || s, s, page.states[s], filter.state === s)));
+  fill('tests', page.verdicts, [
+    ['Last verdict', (t) => badge(t.state === 'never_run' ? 'queued' : t.state, WORDS[t.state] || t.state)],
+    ['Test', (t) => link(t.test_name, `/runs?test=${encodeURIComponent(t.test_name)}`), 'wide'],
+    ['Project', (t) => t.project_name, 'wide-only'],
+    ['Last 21 runs', (t) => strip(t.runs)],
+    ['Last run', (t) => (t.last ? timeNode(t.last.started_at, ago) : '–')],
+    ['', actions],
+  ], total ? 'No test matches. Clear a filter.' : 'There is no test. Run a scenario, add one with the API, or clear the filters.');
+  const at = Number(filter.start || 0);
+  byId('previous').hidden = at === 0;
+  byId('next').hidden = at + page.verdicts.length >= page.total;
+  byId('range').textContent = page.total > PAGE ? `${at + 1} to ${at + page.verdicts.length} of ${page.total}` : '';
+}
+
+let latest = 0; // an answer that a later request has overtaken is dropped
+
 async function load() {
-  found = (await readVerdicts()).tests;
-  found.sort((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || a.test.name.localeCompare(b.test.name));
-  draw();
+  const filter = asked();
+  const search = new URLSearchParams({ start: filter.start || 0, count: PAGE });
+  for (const name of ['name', 'project', 'tag', 'state']) if (filter[name]) search.set(name, filter[name]);
+  const own = ++latest;
+  const page = await api('GET', `/tests/verdicts?${search}`);
+  if (own === latest) keepingFocus(() => draw(page, filter));
+}
+
+function go(changes) {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(changes)) if (value && value !== '0') search.set(name, value);
+  history.replaceState(null, '', search.size ? `/tests?${search}` : '/tests');
+  return load();
 }
 
 startPage(async () => {
@@ -70,10 +92,17 @@ startPage(async () => {
   scenario.className = 'btn';
   byId('tools').append(scenario);
   form.addEventListener('submit', (event) => event.preventDefault());
-  form.addEventListener('input', draw);
-  const asked = Object.fromEntries(new URLSearchParams(location.search));
+  let typing;
+  form.addEventListener('input', () => {
+    clearTimeout(typing);
+    typing = setTimeout(() => go({ ...asked(), start: '', name: form.elements.name.value, project: form.elements.project.value,
+      tag: form.elements.tag.value }).catch(complain), TYPING_MS);
+  });
+  const turn = (by) => go({ ...asked(), start: String(Math.max(0, Number(asked().start || 0) + by)) }).catch(complain);
+  byId('previous').addEventListener('click', () => turn(-PAGE));
+  byId('next').addEventListener('click', () => turn(PAGE));
   const { projects } = await api('GET', '/projects?count=1000');
   options(form.elements.project, projects.map((p) => [p.name, p.name]), 'all');
-  setValues(form, asked);
-  await load().catch(complain);
+  setValues(form, asked());
+  await load();
 });

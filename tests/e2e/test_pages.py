@@ -16,6 +16,7 @@ from controller import Controller
 from receiver import Receiver
 from test_api_project_runs import Lab, TIMES
 from test_login import PASSWORD, serious, set_password
+from test_overview import HISTORIES, Store, fill
 
 MARKUP = "<img src=x onerror=document.title='owned'>"
 
@@ -337,24 +338,92 @@ def test_a_test_is_started_duplicated_and_deleted(page, lab):
     assert serious(page.driver) == []
 
 
-def test_a_test_outside_the_runs_read_is_unknown(page):
-    """The pages read the newest 1000 runs: a test without one there need not be a new one."""
+@pytest.fixture(scope="module")
+def stored():
+    """States of all kinds, and 1100 newer runs of one test."""
+    c = Controller()
+    assert set_password(c, "wil", PASSWORD, "--rights", "write").returncode == 0
+    store = Store(c)
+    fill(store)
+    for _ in range(1100):
+        store.run("trend", "passed")
+    store.close()
+    with c:
+        yield SimpleNamespace(c=c, tests=store.tests)
+
+
+def test_states_of_tests(driver, stored):
+    """Also of tests whose last runs are not among the newest thousand."""
+    page = Page(driver, stored).sign_in("wil")
     page.open("/tests")
-    found = page.driver.execute_async_script("""
-        const [done] = [...arguments].slice(-1), real = window.fetch, states = [];
-        const answers = (total) => async (address) => new Response(JSON.stringify(
-          address.includes('/runs?') ? { runs: [{ id: 9, test_id: 2, status: 'failed' }], total }
-            : { tests: [{ id: 1 }, { id: 2 }], total: 2 }));
-        (async () => {
-          const { readVerdicts } = await import('/static/verdicts.js');
-          for (const total of [1, 1001]) {
-            window.fetch = answers(total);
-            states.push((await readVerdicts()).tests.map((t) => t.state));
-          }
-          window.fetch = real;
-          done(states);
-        })();""")
-    assert found == [["queued", "failed"], ["unknown", "failed"]]
+    rows = page.rows("tests")
+    assert len(rows) == len(stored.tests)
+    words = {"never_run": "never run"}
+    for name, (_, state, *_) in HISTORIES.items():
+        row, = [r for r in rows if name in re.split(r"[\t\n]", r)]
+        assert row.startswith(words.get(state, state)), row
+    assert rows[0].startswith("failed") and rows[-1].startswith("passed")
+    chips = page.texts("#states button")
+    assert chips[0] == f"all {len(stored.tests)}" and "flaky 2" in chips
+    page.press("flaky 2")
+    page.wait(lambda: len(page.rows("tests")) == 2)
+    assert "state=flaky" in page.driver.current_url
+    assert page.find("#states [aria-pressed=true]").text == "flaky 2"
+    bars = page.driver.execute_script(
+        "return [...document.querySelectorAll('#tests .strip')].map(s => [s.ariaLabel,"
+        " [...s.children].map(b => [b.className, b.tagName, b.tabIndex])])")
+    assert bars == [["last 5 runs, 3 not passed",
+                     [[c, "A", -1] for c in ("f", "", "f", "", "f")]],
+                    ["last 5 runs, 1 not passed",
+                     [[c, "A", -1] for c in ("", "", "", "f", "")]]]
+    page.fill(name="passes")
+    page.wait(lambda: len(page.rows("tests")) == 1)
+    page.open("/tests?state=failed&project=one")
+    assert {r.split()[0] for r in page.rows("tests")} == {"failed"}
+
+
+def test_home_says_what_is_broken(driver, stored):
+    page = Page(driver, stored).sign_in("wil")
+    page.open("/")
+    overview = stored.c.api("GET", "/overview")["overview"]
+    count = sum(overview["tests"].values())
+    assert page.find("h1").text == f"{overview['tests']['failed']} of {count} tests fail"
+    assert "always failed fails since " in page.find("#sentence").text
+    assert f"{overview['tests']['flaky']} tests only sometimes passed." in \
+        page.find("#sentence").text
+    blocks = page.texts("#broken .broken")
+    assert len(blocks) == len(overview["broken"])
+    for block, test in zip(blocks, overview["broken"]):
+        assert test["test_name"] in block and test["cause"] in block
+    assert "25 runs" in [b for b in blocks if "always failed" in b][0]
+    tiles = page.texts("#trends .tile")
+    assert "MOS, lowest 5 %" in tiles[1] and "nothing to compare with" in tiles[1]
+    labels = page.driver.execute_script(
+        "return [...document.querySelectorAll('#trends svg')].map(s => s.ariaLabel)")
+    assert labels[2] == "Post-dial delay, 95 %, 14 days: 118 to 118"
+    assert f"{overview['tests']['passed']}, by last run" == page.find("#passing-count").text
+    assert serious(page.driver) == []
+
+
+def test_home_is_drawn_again_only_after_a_change(driver, stored):
+    """While nothing changes the answer is 304 and the nodes stay; the focus survives a redraw."""
+    page = Page(driver, stored).sign_in("wil")
+    page.open("/")
+    driver.execute_script("""
+        window.answers = [];
+        const real = window.fetch;
+        window.fetch = async (...a) => { const r = await real(...a); window.answers.push(r.status); return r; };
+        document.querySelector('#broken .broken').dataset.old = 'yes';
+        document.querySelector('#broken .btn').focus();""")
+    page.wait(lambda: 304 in driver.execute_script("return window.answers"))
+    assert page.all("#broken [data-old]")
+    held = driver.execute_script("return document.activeElement.ariaLabel")
+    made = stored.c.api("POST", "/projects", {"name": MARKUP})["project"]
+    page.wait(lambda: any(MARKUP in t for t in page.texts("#changes .next")))
+    assert not page.all("#broken [data-old]")
+    assert held and driver.execute_script("return document.activeElement.ariaLabel") == held
+    stored.c.request("DELETE", f"/projects/{made['id']}")
+    assert "owned" not in driver.title and serious(driver) == []
 
 
 @pytest.mark.parametrize("path, values, shown", [

@@ -33,10 +33,9 @@ static int set_total(json_t *object, const char *name, int err, int64_t total)
 static int add_tests(struct request *req, json_t *overview)
 {
 	const struct verdict_query broken = {.broken = true,
-					     .page = {.count = BROKEN_MAX}};
-	const struct verdict_query passing = {.state = "passed",
-					      .recent = true,
-					      .page = {.count = PASSING_MAX}};
+					     .count = BROKEN_MAX};
+	const struct verdict_query passing = {
+		.state = "passed", .recent = true, .count = PASSING_MAX};
 	struct store *s = request_store(req);
 	json_t *list = NULL, *counts = NULL;
 	int64_t total = 0;
@@ -103,11 +102,14 @@ void verdicts_list(struct request *req, struct reply *rep)
 		.state = query_get(req, "state"),
 	};
 	json_t *list, *counts;
+	struct page page;
 	int64_t total = 0;
 	int err;
 
-	if (!page_read(req, &query.page, rep))
+	if (!page_read(req, &page, rep))
 		return;
+	query.start = page.start;
+	query.count = page.count;
 	if (query.state && !str_has_word(VERDICT_STATES, query.state)) {
 		field_error(rep, "state", "must be one of " VERDICT_STATES);
 		return;
@@ -118,7 +120,7 @@ void verdicts_list(struct request *req, struct reply *rep)
 		reply_store_error(rep, err, "test");
 		return;
 	}
-	page_reply(req, rep, "verdicts", list, &query.page, total);
+	page_reply(req, rep, "verdicts", list, &page, total);
 	reply_member(rep, "states", counts);
 	json_decref(counts);
 }

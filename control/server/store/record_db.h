@@ -6,6 +6,7 @@
 
 #include "control/server/store/db.h"
 #include "control/server/store/record.h"
+#include "control/server/store/record_json.h"
 
 #define RECORD_PARAMS_MAX 30
 
@@ -35,13 +36,5 @@ int record_select(struct store *s, const struct table *t,
 int record_select_rows(struct store *s, const struct table *t,
 		       const struct selection *selection,
 		       const struct page *page, db_row_h *row_h, void *arg);
-
-/** Convert a value of a row to JSON; a time column (ms) as the API writes it.
- * @return new reference; NULL: out of memory */
-json_t *record_value(const struct db_value *value);
-json_t *record_time(const struct db_value *value);
-/** Parse the JSON in a text value. @return new reference; NULL: there is
- * none */
-json_t *record_json(const struct db_value *value);
 
 #endif

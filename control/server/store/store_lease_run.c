@@ -1,6 +1,6 @@
 #include "control/server/store/store_lease_run.h"
 
-#include "control/server/store/record_db.h"
+#include "control/server/store/record_json.h"
 #include "control/server/store/store_credential.h"
 #include "control/server/store/store_follow.h"
 #include "control/server/store/store_lease_db.h"

@@ -1,7 +1,7 @@
 #include "control/server/store/store_verdict.h"
 
 #include "base/str.h"
-#include "control/server/store/record_db.h"
+#include "control/server/store/record_json.h"
 #include "control/server/store/store_db.h"
 
 #include <errno.h>
@@ -534,9 +534,8 @@ static int write_page(struct store *s, struct tested **order,
 
 	qsort(order, count, sizeof(*order),
 	      q->recent ? by_last_run : by_severity);
-	for (int64_t i = q->page.start;
-	     i < (int64_t)count && !err && i - q->page.start < q->page.count;
-	     i++)
+	for (int64_t i = q->start;
+	     i < (int64_t)count && !err && i - q->start < q->count; i++)
 		err = add_test(s, order[i], list);
 	if (err)
 		json_decref(list);

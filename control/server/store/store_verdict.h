@@ -6,8 +6,6 @@
 #ifndef OFFHOOK_SERVER_STORE_STORE_VERDICT_H
 #define OFFHOOK_SERVER_STORE_STORE_VERDICT_H
 
-#include "control/server/store/record.h"
-
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,7 +56,8 @@ struct verdict_query {
 	bool broken;       /* failed, flaky or errored */
 	bool recent;       /* latest runs first; false: the worst state first,
 			    * then by name */
-	struct page page;
+	int64_t start;     /* of the page: tests to leave out, tests on it */
+	int64_t count;
 };
 
 /**
