@@ -41,7 +41,8 @@ struct apply {
 	const char *paths[PATHS_MAX];
 	size_t path_count;
 	bool dry_run, prune, yes, set_secrets;
-	bool fresh; /* apply_fresh() */
+	bool fresh;                    /* apply_fresh() */
+	const struct apply_only *only; /* NULL: all records of the files */
 	/* made in this order */
 	struct client *client;
 	json_t *schema;
@@ -230,6 +231,21 @@ static bool wants_secrets(const struct apply *a, json_t *new)
 	return json_object_get(new, "callback_secret") != NULL;
 }
 
+/* A record that was edited is still as it was read; one to create is new. */
+static int check_only(const struct apply_only *only, const struct change *c)
+{
+	if (only->id ? strcmp(only->etag, c->etag) == 0 : !c->id)
+		return 0;
+	if (only->id)
+		fputs("offhook: somebody else changed it in the meantime: "
+		      "edit it again\n",
+		      stderr);
+	else
+		code_complain(c->record, "/name",
+			      "there is one of this name: edit changes it");
+	return CLI_EXIT_ERRORED;
+}
+
 static int plan_record(struct apply *a, const struct code_record *r,
 		       struct change *c)
 {
@@ -237,14 +253,19 @@ static int plan_record(struct apply *a, const struct code_record *r,
 
 	*c = (struct change){.kind = r->kind, .record = r, .fresh = a->fresh};
 	code_name(r->kind, r->value, c->name);
-	c->id = json_integer_value(
-		json_object_get(code_state_names(a->state, r->kind), c->name));
+	c->id = a->only && a->only->id
+			? a->only->id
+			: json_integer_value(json_object_get(
+				  code_state_names(a->state, r->kind),
+				  c->name));
 	c->new = code_schema_reduce(a->schema, r->kind, r->value);
 	if (r->kind == CODE_APPIMAGE && digest_of(a, c, c->new))
 		return 0;
 	if (c->id)
 		status = code_state_read(a->state, r->kind, c->id, &c->old,
 					 c->etag);
+	if (!status && a->only)
+		status = check_only(a->only, c);
 	if (status)
 		return status;
 	if (r->kind == CODE_APPIMAGE && !json_object_get(c->new, "media_type"))
@@ -607,6 +628,68 @@ static void release(struct apply *a)
 	code_state_free(a->state);
 }
 
+/* Read, compare, print, change. */
+static int carry_through(struct apply *a)
+{
+	int status = code_state_new(&a->state, a->client, a->schema);
+
+	if (!status)
+		status = plan(a);
+	if (status || !print_plan(a))
+		return status;
+	if (a->dry_run)
+		return CLI_EXIT_FAILED;
+	return confirmed(a) ? carry_out_all(a) : CLI_EXIT_USAGE;
+}
+
+/* Check that the file has what it has to have. */
+static int check_records(const struct apply *a)
+{
+	size_t count;
+	const struct code_record *r = code_files_records(a->files, &count);
+	const char *title = code_kinds[a->only->kind].title;
+
+	if (count == 0 || (a->only->id && count > 1)) {
+		fprintf(stderr, "offhook: %s: there must be %s %s in it\n",
+			a->paths[0], a->only->id ? "exactly one" : "a", title);
+		return CLI_EXIT_USAGE;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (r[i].kind != a->only->kind) {
+			char reason[CODE_REASON_BYTES];
+
+			str_print(reason, sizeof(reason),
+				  "it is a %s, and a %s is wanted here: "
+				  "offhook apply takes any kind",
+				  code_kinds[r[i].kind].title, title);
+			code_complain(&r[i], "", reason);
+			return CLI_EXIT_USAGE;
+		}
+	return 0;
+}
+
+int apply_only(struct client *client, const char *path,
+	       const struct apply_only *only)
+{
+	struct apply a = {
+		.client = client,
+		.schema = code_schema_new(),
+		.paths = {path},
+		.path_count = 1,
+		.only = only,
+	};
+	int status = code_files_new(&a.files, a.schema, a.paths, 1);
+
+	if (!status)
+		status = check_records(&a);
+	if (!status)
+		status = carry_through(&a);
+	release(&a);
+	code_files_free(a.files);
+	json_decref(a.schema);
+	return status;
+}
+
 int apply_main(struct client *client, int argc, char **argv)
 {
 	struct apply a = {.client = client, .schema = code_schema_new()};
@@ -616,17 +699,7 @@ int apply_main(struct client *client, int argc, char **argv)
 		status = code_files_new(&a.files, a.schema, a.paths,
 					a.path_count);
 	if (!status)
-		status = code_state_new(&a.state, a.client, a.schema);
-	if (!status)
-		status = plan(&a);
-	if (!status && print_plan(&a)) {
-		if (a.dry_run)
-			status = CLI_EXIT_FAILED;
-		else if (!confirmed(&a))
-			status = CLI_EXIT_USAGE;
-		else
-			status = carry_out_all(&a);
-	}
+		status = carry_through(&a);
 	release(&a);
 	code_files_free(a.files);
 	json_decref(a.schema);

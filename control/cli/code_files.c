@@ -47,6 +47,24 @@ void code_complain(const struct code_record *r, const char *pointer,
 
 /* ---- files ---- */
 
+static int read_stdin(size_t limit, char **ret, size_t *len)
+{
+	char *text = malloc(limit + 1);
+	size_t got = text ? fread(text, 1, limit + 1, stdin) : 0;
+	int err = !text ? -ENOMEM : ferror(stdin) ? -EIO : 0;
+
+	if (!err && got > limit)
+		err = -EFBIG;
+	if (err) {
+		free(text);
+		return err;
+	}
+	text[got] = '\0';
+	*ret = text;
+	*len = got;
+	return 0;
+}
+
 static int read_whole(const char *path, size_t limit, char **ret, size_t *len)
 {
 	FILE *file = fopen(path, "re");
@@ -223,7 +241,9 @@ static void add_file(struct code_files *f, const char *path)
 		return;
 	}
 	f->sources[f->source_count++] = source;
-	err = read_whole(path, YAML_BYTES_MAX, &text, &len);
+	err = strcmp(path, "-") == 0
+		      ? read_stdin(YAML_BYTES_MAX, &text, &len)
+		      : read_whole(path, YAML_BYTES_MAX, &text, &len);
 	if (err) {
 		wrong_file(f, path, strerror(-err));
 		return;

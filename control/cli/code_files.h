@@ -22,6 +22,7 @@ struct code_files;
 
 /**
  * Read files, and the .yaml and .yml files of folders (not of those in them).
+ * "-" is standard input.
  * @param schema  borrowed, until code_files_free()
  * @return 0; CLI_EXIT_USAGE, everything that is wrong was printed
  */

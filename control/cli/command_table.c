@@ -321,6 +321,17 @@ static const char fields_help[] =
 	"VALUE is text, or @FILE: `offhook help controller`. Fields are those of the\n"
 	"record in docs/reference/openapi.yaml.\n";
 
+static const char file_help[] =
+	"  --file FILE  the records as YAML, as `export` writes them; - is standard input\n"
+	"\n"
+	"VALUE is text, or @FILE: `offhook help controller`. Fields are those of the\n"
+	"record in docs/reference/openapi.yaml.\n";
+
+static const char edit_help[] =
+	"The record is YAML, as `offhook export` writes it. It is checked and sent when\n"
+	"the editor ends. A text that is wrong or refused is kept, and its file named.\n"
+	"Secrets stay as they are. Refused if somebody else changed it in the meantime.\n";
+
 #define LIST                                                     \
 	{                                                        \
 		"list", "", "Print all of them as a table", NULL \
@@ -336,6 +347,15 @@ static const char fields_help[] =
 #define UPDATE                                                                \
 	{                                                                     \
 		"update", "NAME FIELD=VALUE...", "Change fields", fields_help \
+	}
+#define CREATE_OR_FILE                                                    \
+	{                                                                 \
+		"create", "FIELD=VALUE...", "Create one, or --file FILE", \
+			file_help                                         \
+	}
+#define EDIT                                                                  \
+	{                                                                     \
+		"edit", "NAME", "Change one in $VISUAL or $EDITOR", edit_help \
 	}
 #define DELETE                                     \
 	{                                          \
@@ -372,8 +392,11 @@ static const char project_run_help[] =
 static const struct command_verb test_verbs[] = {
 	LIST,
 	SHOW,
-	CREATE,
+	CREATE_OR_FILE,
+	EDIT,
 	DELETE,
+	{"export", "[NAME] [--to FOLDER]", "Write tests as YAML",
+	 "  --to FOLDER  tests.yaml there (default: standard output)\n"},
 	{"run", "NAME [--set PATH=VALUE]... [--wait]", "Run a test",
 	 run_set_help},
 	END,
@@ -382,8 +405,9 @@ static const struct command_verb test_verbs[] = {
 static const struct command_verb project_verbs[] = {
 	LIST,
 	SHOW,
-	CREATE,
+	CREATE_OR_FILE,
 	UPDATE,
+	EDIT,
 	DELETE,
 	{"run", "NAME [--tag TAG]... [--wait]",
 	 "Run its tests one after another", project_run_help},
@@ -401,8 +425,9 @@ static const struct command_verb scenario_verbs[] = {
 static const struct command_verb schedule_verbs[] = {
 	LIST,
 	SHOW,
-	CREATE,
+	CREATE_OR_FILE,
 	UPDATE,
+	EDIT,
 	{"enable", "NAME", "Start runs again", NULL},
 	{"disable", "NAME", "Start no further runs", NULL},
 	DELETE,
@@ -465,9 +490,12 @@ static const struct command_verb callback_verbs[] = {
 	LIST, {"show", "ID", "Print one, with every attempt", NULL}, END};
 static const struct command_verb record_verbs[] = {LIST,   SHOW,   CREATE,
 						   UPDATE, DELETE, END};
+/* Kinds that YAML files hold. */
+static const struct command_verb yaml_verbs[] = {
+	LIST, SHOW, CREATE_OR_FILE, UPDATE, EDIT, DELETE, END};
 /* Their update would have to repeat secrets, which are not read back. */
-static const struct command_verb kept_verbs[] = {LIST, SHOW, CREATE, DELETE,
-						 END};
+static const struct command_verb kept_verbs[] = {LIST, SHOW,   CREATE_OR_FILE,
+						 EDIT, DELETE, END};
 static const struct command_verb agent_verbs[] = {LIST, SHOW, UPDATE, DELETE,
 						  END};
 
@@ -515,7 +543,8 @@ const struct command command_table[] = {
 	     tap_help),
 	HERE("emodel", COMMAND_MEASURE, "R and MOS of codec, loss and delay",
 	     emodel_help),
-	REMOTE("test", COMMAND_RUNS, "Tests: list, run", test_verbs, true),
+	REMOTE("test", COMMAND_RUNS, "Tests: list, edit, run", test_verbs,
+	       true),
 	REMOTE("project", COMMAND_RUNS, "Groups of tests", project_verbs, true),
 	REMOTE("scenario", COMMAND_RUNS, "Ready-made tests: list, run",
 	       scenario_verbs, true),
@@ -529,8 +558,7 @@ const struct command command_table[] = {
 	 "Write records as YAML files", NULL, export_help, false},
 	REMOTE("agent", COMMAND_RESOURCES, "Agents that carry out runs",
 	       agent_verbs, true),
-	REMOTE("pool", COMMAND_RESOURCES, "Pools of agents", record_verbs,
-	       true),
+	REMOTE("pool", COMMAND_RESOURCES, "Pools of agents", yaml_verbs, true),
 	REMOTE("target", COMMAND_RESOURCES, "Systems under test", kept_verbs,
 	       true),
 	REMOTE("credentials", COMMAND_RESOURCES, "Pools of SIP accounts",
@@ -549,7 +577,7 @@ const struct command command_table[] = {
 	REMOTE("callback", COMMAND_CONTROLLER, "Notifications that were sent",
 	       callback_verbs, false),
 	REMOTE("callback-template", COMMAND_CONTROLLER,
-	       "Bodies of notifications", record_verbs, true),
+	       "Bodies of notifications", yaml_verbs, true),
 	HERE("help", COMMAND_OTHER, "Explain a command", help_help),
 	{"completion", COMMAND_OTHER, NULL, "Complete command lines in a shell",
 	 completion_verbs, completion_help, false},

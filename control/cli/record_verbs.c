@@ -2,8 +2,10 @@
 
 #include "base/str.h"
 #include "control/cli/client.h"
+#include "control/cli/code_schema.h"
 #include "control/cli/exit_code.h"
 #include "control/cli/fields.h"
+#include "control/cli/record_edit.h"
 #include "control/cli/record_kinds.h"
 #include "control/cli/run_files.h"
 #include "control/cli/table.h"
@@ -26,6 +28,7 @@ struct record_command {
 	char id[RECORD_ID_BYTES]; /* numeric id or name; "": none */
 	char **fields;            /* NAME=VALUE */
 	int field_count;
+	const char *file; /* --file of create; NULL: none */
 };
 
 /* ---- verbs ---- */
@@ -70,6 +73,20 @@ static int show(struct record_command *c)
 	print_one(c, &a);
 	remote_answer_release(&a);
 	return 0;
+}
+
+static int edit(struct record_command *c)
+{
+	return record_edit(c->client, c->kind, strtoll(c->id, NULL, 10));
+}
+
+static int create_from_file(struct record_command *c)
+{
+	if (c->field_count)
+		return client_usage("%s: with --file the fields are in the "
+				    "file",
+				    c->fields[0]);
+	return record_create_from(c->client, c->kind, c->file);
 }
 
 static int create(struct record_command *c)
@@ -184,10 +201,10 @@ static const struct {
 	bool id, fields;
 	int (*run)(struct record_command *c);
 } verbs[] = {
-	{"list", false, false, list},     {"show", true, false, show},
-	{"create", false, true, create},  {"update", true, true, update},
-	{"delete", true, false, delete},  {"enable", true, false, update},
-	{"disable", true, false, update},
+	{"list", false, false, list},    {"show", true, false, show},
+	{"create", false, true, create}, {"edit", true, false, edit},
+	{"update", true, true, update},  {"delete", true, false, delete},
+	{"enable", true, false, update}, {"disable", true, false, update},
 };
 
 /* True if the text is safe as one path element of a URL. */
@@ -219,15 +236,29 @@ static int read_id(struct record_command *c, const char *given)
 	return status;
 }
 
+/* True for `create` of a kind that YAML files hold. */
+static bool may_be_file(const struct record_command *c)
+{
+	return strcmp(c->verb, "create") == 0 &&
+	       code_kind_find(c->kind->plural) < CODE_KINDS;
+}
+
 /* Read options, id and fields. @return 0; exit status */
 static int read_arguments(struct record_command *c, bool id, bool fields,
 			  int argc, char **argv)
 {
-	static const struct option none[] = {{NULL, 0, NULL, 0}};
+	static const struct option options[] = {
+		{"file", required_argument, NULL, 'f'},
+		{NULL, 0, NULL, 0},
+	};
+	int option;
 
-	if (getopt_long(argc, argv, "", none, NULL) != -1)
-		return client_usage("wrong option of `%s %s`", c->kind->command,
-				    c->verb);
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (option != 'f' || !may_be_file(c))
+			return client_usage("wrong option of `%s %s`",
+					    c->kind->command, c->verb);
+		c->file = optarg;
+	}
 	if (id) {
 		int status = read_id(c, optind < argc ? argv[optind] : NULL);
 
@@ -254,6 +285,8 @@ int record_verb_main(struct client *client, const char *kind, int argc,
 			int status = read_arguments(
 				&c, verbs[v].id, verbs[v].fields, argc, argv);
 
+			if (!status && c.file)
+				return create_from_file(&c);
 			return status ? status : verbs[v].run(&c);
 		}
 	return client_usage("there is no %s %s", kind, argv[0]);

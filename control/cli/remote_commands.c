@@ -7,6 +7,7 @@
 #include "control/cli/key_create.h"
 #include "control/cli/local.h"
 #include "control/cli/login.h"
+#include "control/cli/record_edit.h"
 #include "control/cli/record_names.h"
 #include "control/cli/record_verbs.h"
 #include "control/cli/run_start.h"
@@ -36,6 +37,7 @@ static const struct remote_verb verbs[] = {
 	{"key", "create", key_create_main},
 	{"project", "run", run_start_project},
 	{"scenario", "run", run_start_scenario},
+	{"test", "export", record_test_export},
 	{"test", "run", run_start_test},
 };
 

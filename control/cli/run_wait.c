@@ -21,7 +21,8 @@
 
 #define PATH_BYTES     200
 #define TEXT_BYTES     200
-#define POLL_MS        1000
+#define POLL_FIRST_MS  250 /* a run that fails at once is over soon */
+#define POLL_MAX_MS    1000
 #define RETRY_FIRST_MS 500
 #define RETRY_MAX_MS   5000
 #define LINE_EVERY_S   30 /* without a terminal, if nothing else is said */
@@ -441,7 +442,8 @@ static bool is_gone(const struct waiting *w)
 
 static int wait_loop(struct waiting *w)
 {
-	for (;;) {
+	for (int poll_ms = POLL_FIRST_MS;;
+	     poll_ms = poll_ms < POLL_MAX_MS ? 2 * poll_ms : POLL_MAX_MS) {
 		int err = 0;
 
 		if (w->stop && !w->stop_sent)
@@ -460,7 +462,7 @@ static int wait_loop(struct waiting *w)
 		if (is_gone(w))
 			return gone(w);
 		show_progress(w);
-		if (pause_for(w, err ? w->retry_ms : POLL_MS))
+		if (pause_for(w, err ? w->retry_ms : poll_ms))
 			return leave(w);
 	}
 }

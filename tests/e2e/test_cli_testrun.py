@@ -336,3 +336,105 @@ def test_attempts_are_told(lab, offhook):
     with lab.worker(verdict):
         out, err = offhook("test", "run", test, "--wait")
     assert "offhook: attempt 1 failed: " in err and "PASSED: " in out
+
+
+# ---- records in an editor and from files ----
+
+@pytest.fixture
+def edit(offhook, tmp_path):
+    """Edit a record with sed. @return output, errors, and the files that are left"""
+    folder = tmp_path / "texts"
+    folder.mkdir()
+
+    def run(kind, name, change, status=0, **more):
+        said = offhook(kind, "edit", name, status=status, TMPDIR=str(folder),
+                       **{"EDITOR": f"sed -i '{change}'", **more})
+        return *said, list(folder.iterdir())
+    return run
+
+
+def test_edit(lab, edit):
+    _, (test,) = lab.project("passed")
+    name = name_of(lab, test)
+    out, _, left = edit("test", name, "s/all/edited/;s/retries_on_failure:.*//")
+    assert f"~ test {name}\n" in out and "tags" in out and out.endswith("done\n") and not left
+    record = lab.c.api("GET", f"/tests/{test}")["test"]
+    assert json.loads(record["tags"]) == ["passed", "edited"]
+    out, _, left = edit("test", name, "s/no such text//")
+    assert out == "nothing was changed\n" and not left
+    edit("test", test, f"s/name: .*{name}.*/name: renamed {test}/")
+    assert name_of(lab, test) == f"renamed {test}"
+    assert lab.c.api("GET", f"/tests/{test}")["test"]["steps"] == record["steps"]
+    # the stored password stays, although its variable is not set
+    pool = lab.credentials["passed"]
+    edit("credentials", "passed", "s/- name: passed/- name: kept/")
+    pool = lab.c.api("GET", f"/credential-pools/{pool}")["credential_pool"]
+    assert pool["name"] == "kept" and pool["credentials"][0]["has_password"]
+    edit("credentials", "kept", "s/- name: kept/- name: passed/")
+
+
+def test_an_edited_text_is_kept(lab, edit, build, offhook, tmp_path):
+    name = name_of(lab, lab.passes)
+    _, err, (kept,) = edit("test", lab.passes, r"s/^\( *\)steps:/\1colour: red\n\1steps:/",
+                          status=2)
+    assert re.search(rf"^{kept}:\d+:\d+: .*colour", err, re.M)
+    assert f"your text is kept in {kept}\n" in err and "colour: red" in kept.read_text()
+    assert kept.stat().st_mode & 0o777 == 0o600
+    kept.unlink()
+    _, err, (kept,) = edit("test", name, "s/agent_pool: .*/agent_pool: nowhere/", status=2)
+    assert "there is no agent pool nowhere" in err
+    kept.unlink()
+    _, err, (kept,) = edit("test", name, "s/^tests:/projects:/", status=2)
+    kept.unlink()
+    _, err, (kept,) = edit("test", name, "d", status=2)
+    assert "exactly one test" in err
+    kept.unlink()
+    _, err, (kept,) = edit("test", name, "", status=3, VISUAL="false")
+    assert "the editor false ended with 1" in err and "VISUAL or EDITOR" in err
+    kept.unlink()
+    project = lab.make("projects", name="edited twice")
+    script = tmp_path / "editor"
+    script.write_text(f'#!/bin/sh\n"{build}/offhook" project update {project} description=other\n'
+                      'sed -i "s/edited twice/mine/" "$1"\n')
+    script.chmod(0o755)
+    _, err, (kept,) = edit("project", project, "", status=3, VISUAL=str(script))
+    assert "somebody else changed it" in err and "name: mine" in kept.read_text()
+    record = lab.c.api("GET", f"/projects/{project}")["project"]
+    assert (record["name"], record["description"]) == ("edited twice", "other")
+
+
+def test_edit_again_on_a_terminal(lab, started, tmp_path):
+    project = lab.make("projects", name="twice")
+    script = tmp_path / "editor"
+    # the first text is wrong
+    script.write_text('#!/bin/sh\nif [ -e second ]; then sed -i "/colour/d;s/twice/right/" "$1"\n'
+                      'else touch second; echo "    colour: red" >> "$1"; fi\n')
+    script.chmod(0o755)
+    one = started("project", "edit", project, columns=80, VISUAL=str(script), TMPDIR=str(tmp_path))
+    one.expect(r"Edit it again\? \[y/N\]")
+    one.type("y\n")
+    assert "done" in one.ends(0)
+    assert lab.c.api("GET", f"/projects/{project}")["project"]["name"] == "right"
+    assert not list(tmp_path.glob("*.yaml"))
+
+
+def test_export_and_create_from_a_file(lab, offhook, build, environment, tmp_path):
+    text, _ = offhook("test", "export", name_of(lab, lab.passes))
+    assert "tests:" in text and "projects:" not in text
+    copy = text.replace(name_of(lab, lab.passes), "a copy")
+    (tmp_path / "copy.yaml").write_text(copy)
+    done = subprocess.run([build / "offhook", "test", "create", "--file", "-"], input=copy, text=True,
+                          env=environment, capture_output=True, timeout=WAIT_S, check=False)
+    assert done.returncode == 0 and "+ test a copy\n" in done.stdout
+    assert offhook("test", "export", "a copy")[0] == copy
+    _, err = offhook("test", "create", "--file", "copy.yaml", status=3)
+    assert re.search(r"^copy\.yaml:\d+:\d+: there is one of this name", err, re.M)
+    _, err = offhook("target", "create", "--file", "copy.yaml", status=2)
+    assert "a target is wanted here" in err
+    assert "No such file" in offhook("test", "create", "--file", "nothing.yaml", status=2)[1]
+    offhook("test", "create", "--file", "copy.yaml", "name=x", status=2)
+    offhook("user", "create", "--file", "copy.yaml", status=2)
+    offhook("test", "export", "a copy", "--to", "folder")
+    assert (tmp_path / "folder/tests.yaml").exists()
+    offhook("test", "delete", "a copy")
+    assert "a copy" not in offhook("test", "list")[0]
