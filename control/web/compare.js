@@ -1,5 +1,6 @@
 // Two runs beside each other: /runs/compare?a=ID&b=ID, an id or a session id each.
 
+import { KEYS } from './nav.js';
 import { api, byId, startPage } from './page.js';
 import { conditions, descriptions, folded, headers, ladder, meaning, measures } from './compare_model.js';
 import { drawLadder, drawMeasure } from './compare_draw.js';
@@ -226,6 +227,8 @@ function go(a, b) {
 }
 
 const exchange = () => go(page.b.run.session_id, page.a.run.session_id);
+
+KEYS.push(['X', 'Exchange A and B']);
 
 startPage(async () => {
   const asked = new URLSearchParams(location.search);

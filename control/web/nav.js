@@ -3,7 +3,8 @@
 import { session, loadSession, all } from './api.js';
 import { byId, element, link } from './dom.js';
 
-const KEYS = [['/', 'Search'], ['?', 'This list'], ['g h', 'Overview'], ['g t', 'Tests'], ['g r', 'Runs'], ['g a', 'Agents'],
+// A page adds its own.
+export const KEYS = [['/', 'Search'], ['?', 'This list'], ['g h', 'Overview'], ['g t', 'Tests'], ['g r', 'Runs'], ['g a', 'Agents'],
   ['Esc', 'Close']];
 const GO = { h: '/', t: '/tests', r: '/runs', a: '/agents' };
 const PAGES = [['Overview', '/'], ['Tests', '/tests'], ['Runs', '/runs'], ['Schedules', '/schedules'], ['Agents', '/agents'],

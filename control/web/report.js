@@ -3,6 +3,7 @@
 
 import { api, loadSession, may } from './api.js';
 import { byId } from './dom.js';
+import { KEYS } from './nav.js';
 import { Clock } from './report_clock.js';
 import { drawCalls } from './report_calls.js';
 import { drawLive } from './report_live.js';
@@ -388,8 +389,12 @@ async function refresh() {
   if (PRINT && !again) window.print();
 }
 
+let before = ''; // the key before: "g r" goes to the runs, it starts none
+
 // Letters act unless a field has the focus.
 function keys(event) {
+  const second = before === 'g';
+  before = event.key;
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) || !page.model) return;
   const press = (id) => byId(id) && byId(id).click();
   const history = page.model.run.history || [];
@@ -398,11 +403,16 @@ function keys(event) {
   const work = { j: () => page.ladder.step(1), k: () => page.ladder.step(-1), r: () => press('rerun'), c: () => press('compare'), s: () => press('share'),
     '[': () => open(history[at - 1]), ']': () => open(history[at + 1]),
     Escape: () => { byId('message').dataset.open = 'no'; } }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+  if (second && /^[a-z]$/.test(event.key)) return;
   if (work && !document.querySelector('dialog[open]')) work();
   else if (event.key === ' ' && event.target.tagName !== 'BUTTON' && page.player.toggle()) event.preventDefault();
 }
 
+const OWN_KEYS = [['J K', 'Next and previous message'], ['[ ]', 'Previous and next run of the test'], ['← →', 'Move the cursor of the timeline'],
+  ['R', 'Rerun'], ['C', 'Compare'], ['S', 'Share'], ['Space', 'Play or pause']];
+
 async function start() {
+  KEYS.push(...OWN_KEYS);
   page.clock = new Clock(byId('clock'), null);
   page.clock.listen();
   page.ladder = new Ladder(byId('ladder'), byId('message'), null);

@@ -163,6 +163,13 @@ def test_ladder_has_a_column_an_address_and_keys(bench, browser, cookie, media):
     assert text(browser, "#message .raw") != first
     browser.find_element(By.TAG_NAME, "body").send_keys("j")
     assert text(browser, "#message .raw") == first
+    browser.find_element(By.TAG_NAME, "body").send_keys("?")
+    waits(browser, lambda: "Next and previous message" in text(browser, "dialog"))
+    press(browser, browser.find_element(By.CSS_SELECTOR, "dialog button"))
+    runs = bench.api("GET", "/runs?count=1")["total"]
+    browser.find_element(By.TAG_NAME, "body").send_keys("gr")
+    waits(browser, lambda: browser.current_url.endswith("/runs"))
+    assert bench.api("GET", "/runs?count=1")["total"] == runs
 
 
 def test_figures_of_a_call(bench, browser, cookie, media):
