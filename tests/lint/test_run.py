@@ -282,7 +282,9 @@ def ci(folder, plain, threads="echo 4 passed, 0 failed", argument=None):
         f"#!/bin/sh\n{calls}case $* in *--threads*) {threads} ;; *--sanitize*) "
         f"echo 2 passed, 0 failed ;; *) {plain} ;; esac\n")
     (folder / "tests" / "checks.py").write_text(f"#!/bin/sh\n{calls}echo 1 passed, 0 failed\n")
-    for path in ("runtests", "tests/checks.py"):
+    (folder / "tools").mkdir()
+    (folder / "tools" / "packages").write_text("#!/bin/sh\necho 5 passed, 0 failed\n")
+    for path in ("runtests", "tests/checks.py", "tools/packages"):
         (folder / path).chmod(0o755)
     subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e@example.org", "-c",
                     "init.defaultBranch=main", "init", "-q"], cwd=folder, check=True)
@@ -293,9 +295,9 @@ def ci(folder, plain, threads="echo 4 passed, 0 failed", argument=None):
 
 def test_the_parts_are_summed(tmp_path):
     code, lines, calls = ci(tmp_path, "echo 10 passed, 0 failed")
-    assert (code, lines[-1]) == (0, "17 passed, 0 failed"), lines
-    assert [re.fullmatch(r" +0 min \d\d s  (\w+)", x)[1] for x in lines[-6:-2]] == \
-        ["plain", "threads", "sanitized", "checks"]
+    assert (code, lines[-1]) == (0, "22 passed, 0 failed"), lines
+    assert [re.fullmatch(r" +0 min \d\d s  (\w+)", x)[1] for x in lines[-7:-2]] == \
+        ["plain", "threads", "sanitized", "checks", "packages"]
     assert calls == ["--ci --werror", "--ci --no-install --threads --werror",
                      "--ci --no-install --sanitize", ""]
 

@@ -100,7 +100,8 @@ def test_settings_are_not_overwritten(root):
 @pytest.mark.skipif(not shutil.which("systemd-sysusers"), reason="there is no systemd-sysusers")
 @pytest.mark.parametrize("name", UNITS)
 def test_the_user_of_a_unit_is_made(name, root):
-    subprocess.run(["systemd-sysusers", f"--root={root}", root / "usr/lib/sysusers.d/offhook.conf"],
+    subprocess.run(["systemd-sysusers", f"--root={root}",
+                    root / "usr/lib/sysusers.d" / f"{name.removesuffix('.service')}.conf"],
                    timeout=60, check=True, capture_output=True)
     text = (ROOT / "systemd" / name).read_text()
     user = re.search(r"(?m)^User=(\S+)$", text).group(1)
