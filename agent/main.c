@@ -5,6 +5,7 @@
 #include "agent/supervisor/supervisor.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "base/version.h"
 #include "media/analysis/emodel_values.h"
 
 #include <errno.h>
@@ -167,7 +168,7 @@ int main(int argc, char **argv)
 		return EXIT_SUCCESS;
 	}
 	if (options.version) {
-		puts("offhook-agent " OFFHOOK_VERSION);
+		version_print("offhook-agent");
 		return EXIT_SUCCESS;
 	}
 	if (options.engine_fd >= 0)

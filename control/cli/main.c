@@ -1,5 +1,6 @@
 /* offhook: place and answer calls in the foreground; measure captures; start
  * offhook-records for the records of a controller. */
+#include "base/version.h"
 #include "control/cli/analyze.h"
 #include "control/cli/commands.h"
 #include "control/cli/completion.h"
@@ -28,7 +29,7 @@ static int call_main(int argc, char **argv)
 	if (cli_options_read(&options, argc, argv))
 		return CLI_EXIT_USAGE;
 	if (options.command == CLI_VERSION) {
-		puts("offhook " OFFHOOK_VERSION);
+		version_print("offhook");
 		return CLI_EXIT_OK;
 	}
 	err = plan_build(&job, &steps, &options, reason);

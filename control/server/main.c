@@ -1,6 +1,7 @@
 /* offhook-controller: start, serve, stop. */
 #include "base/log.h"
 #include "base/str.h"
+#include "base/version.h"
 #include "conf/controller_conf.h"
 #include "control/server/api/appimages.h"
 #include "control/server/api/routes.h"
@@ -98,7 +99,7 @@ static int read_options(struct options *o, int argc, char **argv)
 			o->check_config = true;
 			break;
 		case 'V':
-			puts("offhook-controller " OFFHOOK_VERSION);
+			version_print("offhook-controller");
 			return 1;
 		case 'h':
 			fputs(usage, stdout);

@@ -309,3 +309,5 @@ def test_help_and_version(build, program):
         done = subprocess.run([build / program, option], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert program in done.stdout
+    # of the last loop: --version
+    assert re.fullmatch(rf"{program} \d+\.\d+\.\d+( \(commit [0-9a-f]+(-dirty)?\))?\n", done.stdout), done.stdout

@@ -784,7 +784,7 @@ def run(*args):
 
 
 def test_command_line(tmp_path):
-    assert run('--version').stdout == 'offhook-agent 0.1.0\n'
+    assert run('--version').stdout.startswith('offhook-agent ')
     assert '--check-config' in run('--help').stdout
     assert run('--nonsense').returncode == 2
     assert run('more').returncode == 2
