@@ -36,6 +36,40 @@ int str_print(char *dst, size_t size, const char *fmt, ...)
 	return len;
 }
 
+int str_join(char *dst, size_t size, const char *first, ...)
+{
+	va_list texts;
+	size_t used = 0;
+	bool cut = size == 0;
+
+	va_start(texts, first);
+	for (const char *text = first; text && !cut;
+	     text = va_arg(texts, const char *)) {
+		size_t len = strlen(text);
+
+		cut = len >= size - used;
+		if (cut)
+			len = size - used - 1;
+		memcpy(dst + used, text, len);
+		used += len;
+	}
+	va_end(texts);
+	if (size > 0)
+		dst[used] = '\0';
+	return cut ? -ENAMETOOLONG : (int)used;
+}
+
+const char *str_hexadecimal(char dst[static STR_HEX_BYTES], uint64_t number,
+			    unsigned int digits)
+{
+	dst[digits] = '\0';
+	while (digits > 0) {
+		dst[--digits] = "0123456789abcdef"[number & 0xf];
+		number >>= 4;
+	}
+	return dst;
+}
+
 const char *str_decimal(char dst[static STR_DECIMAL_BYTES], uint64_t number)
 {
 	static const char pairs[] = "00010203040506070809101112131415161718"

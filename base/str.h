@@ -23,6 +23,14 @@ int str_copy(char *dst, size_t size, const char *src);
 int str_print(char *dst, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/**
+ * Write several texts into a fixed buffer; much cheaper than a format string.
+ * @param first  then more of const char *, ended by NULL
+ * @return length; -ENAMETOOLONG if they did not fit (dst is cut, terminated)
+ */
+int str_join(char *dst, size_t size, const char *first, ...)
+	__attribute__((sentinel));
+
 /** Bytes of the longest number of str_decimal(), terminated. */
 #define STR_DECIMAL_BYTES 21
 
@@ -31,6 +39,17 @@ int str_print(char *dst, size_t size, const char *fmt, ...)
  * @return dst
  */
 const char *str_decimal(char dst[static STR_DECIMAL_BYTES], uint64_t number);
+
+/** Bytes of the longest number of str_hexadecimal(), terminated. */
+#define STR_HEX_BYTES 17
+
+/**
+ * Write the low digits of a number in hexadecimal, lower case.
+ * @param digits  1 to 16
+ * @return dst
+ */
+const char *str_hexadecimal(char dst[static STR_HEX_BYTES], uint64_t number,
+			    unsigned int digits);
 
 /**
  * Parse a complete decimal number: no sign, no blanks, nothing after it.

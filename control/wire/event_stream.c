@@ -1,17 +1,18 @@
+#include "base/str.h"
 #include "control/wire/event.h"
 #include "control/wire/put_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#define SSRC_BYTES 9
+#define SSRC_DIGITS 8
 
 static void write_ssrc(struct writer *w, uint32_t ssrc)
 {
-	char text[SSRC_BYTES];
+	char text[STR_HEX_BYTES];
 
-	snprintf(text, sizeof(text), "%08x", ssrc);
-	writer_text(w, "ssrc", text);
+	writer_text_n(w, "ssrc", str_hexadecimal(text, ssrc, SSRC_DIGITS),
+		      SSRC_DIGITS);
 }
 
 static void write_count(struct writer *w, const char *name, uint64_t count)

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define INTEGER_BYTES 21 /* of INT64_MIN, with its terminator */
-
 void writer_init(struct writer *w, struct buf *buf)
 {
 	*w = (struct writer){.buf = buf};
@@ -96,6 +94,21 @@ static void escape(struct writer *w, unsigned char c)
 	raw(w, text, 6);
 }
 
+/* @return a byte of eight is no ASCII, a control character, a quotation mark or
+ * a backslash (the tests for a zero byte, and for one below 32, in each byte) */
+static bool some_special(const char *text)
+{
+	const uint64_t ones = 0x0101010101010101, high = ones << 7;
+	uint64_t bytes, quote, slash;
+
+	memcpy(&bytes, text, sizeof(bytes));
+	quote = bytes ^ (ones * '"');
+	slash = bytes ^ (ones * '\\');
+	return (bytes | (bytes - ones * 0x20) | (quote - ones) |
+		(slash - ones)) &
+	       high;
+}
+
 /* @return count of bytes at the start of text that need no escaping */
 static size_t plain(const char *text, size_t len)
 {
@@ -103,6 +116,10 @@ static size_t plain(const char *text, size_t len)
 	size_t n;
 
 	while (i < len) {
+		if (len - i >= 8 && !some_special(text + i)) {
+			i += 8;
+			continue;
+		}
 		unsigned char c = (unsigned char)text[i];
 
 		n = c < 0x80 ? 1 : str_utf8_len(text + i, len - i);
@@ -149,17 +166,14 @@ void writer_text(struct writer *w, const char *name, const char *text)
 
 void writer_integer(struct writer *w, const char *name, int64_t integer)
 {
-	uint64_t left = integer < 0 ? 0 - (uint64_t)integer : (uint64_t)integer;
-	char text[INTEGER_BYTES];
-	size_t at = sizeof(text);
+	char text[1 + STR_DECIMAL_BYTES] = "-";
+	bool minus = integer < 0;
+	size_t len;
 
-	do {
-		text[--at] = (char)('0' + left % 10);
-		left /= 10;
-	} while (left);
-	if (integer < 0)
-		text[--at] = '-';
-	value(w, name, text + at, sizeof(text) - at);
+	str_decimal(text + 1,
+		    minus ? 0 - (uint64_t)integer : (uint64_t)integer);
+	len = strlen(text);
+	value(w, name, minus ? text : text + 1, minus ? len : len - 1);
 }
 
 void writer_real(struct writer *w, const char *name, double real)

@@ -204,6 +204,7 @@ static void sockets_release(struct media_session *s)
  * 7022 */
 static void identity_choose(struct media_session *s)
 {
+	char first[STR_HEX_BYTES], rest[STR_HEX_BYTES];
 	uint64_t name[2];
 
 	random_fill(&s->ssrc, sizeof(s->ssrc));
@@ -212,9 +213,9 @@ static void identity_choose(struct media_session *s)
 	random_fill(&s->tx.random, sizeof(s->tx.random));
 	s->tx.random |= 1; /* xorshift does not work with a state of 0 */
 	random_fill(name, sizeof(name));
-	str_print(s->tx.cname, sizeof(s->tx.cname), "%016llx%08llx",
-		  (unsigned long long)name[0],
-		  (unsigned long long)(name[1] & 0xffffffff));
+	str_join(s->tx.cname, sizeof(s->tx.cname),
+		 str_hexadecimal(first, name[0], 16),
+		 str_hexadecimal(rest, name[1], 8), NULL);
 }
 
 static int slot_take(struct media_session *s)

@@ -50,8 +50,9 @@ static int fmtp_write(struct media_codec *dst, const struct codec *codec,
 		codec_settings_parse(&said, fmtp);
 		adds = params->silence_suppression && !said.dtx;
 	}
-	return str_print(dst->fmtp, sizeof(dst->fmtp), "%s%s%s", fmtp,
-			 adds && fmtp[0] ? ";" : "", adds ? "usedtx=1" : "") < 0
+	return str_join(dst->fmtp, sizeof(dst->fmtp), fmtp,
+			adds && fmtp[0] ? ";" : "", adds ? "usedtx=1" : "",
+			NULL) < 0
 		       ? -EINVAL
 		       : 0;
 }

@@ -1,6 +1,7 @@
 #include "media/measure/measure_session.h"
 
-#include <stdio.h>
+#include "base/str.h"
+
 #include <string.h>
 
 static void stray_add(struct measure_session *a, uint64_t packets,
@@ -74,7 +75,7 @@ static void sender_payload(struct measure_session *a,
 		.kind = RTP_PAYLOAD_AUDIO,
 	};
 
-	snprintf(sent.codec, sizeof(sent.codec), "%s", c->codec->rtpmap);
+	str_join(sent.codec, sizeof(sent.codec), c->codec->rtpmap, NULL);
 	if (p)
 		sent.values = p->values;
 	else

@@ -139,7 +139,7 @@ void call_set_end(struct sip_call *call, enum sip_call_end end, bool local,
 	call->end.code = code;
 	call->end.mono_ns = 0;
 	call->end.warning[0] = '\0';
-	str_print(call->end.reason, sizeof(call->end.reason), "%s", reason);
+	str_join(call->end.reason, sizeof(call->end.reason), reason, NULL);
 }
 
 void call_set_end_msg(struct sip_call *call, enum sip_call_end end,
@@ -174,7 +174,7 @@ void call_close(struct sip_call *call)
 	event->code = call->end.code;
 	event->end = call->end.how;
 	event->bye_ok_ns = call->end.bye_ok_ns;
-	str_print(event->reason, sizeof(event->reason), "%s", call->end.reason);
+	str_join(event->reason, sizeof(event->reason), call->end.reason, NULL);
 	call_event_append(&call->events, event);
 }
 

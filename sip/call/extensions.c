@@ -18,13 +18,17 @@ bool extensions_has(const struct sip_msg *msg, enum sip_hdrid id,
 	return sip_msg_hdr_has_value(msg, id, tag);
 }
 
-static int supported_print(struct re_printf *pf,
-			   const struct sip_call_options *options)
+static const char *supported_line(const struct sip_call_options *options)
 {
-	return re_hprintf(pf, "Supported: replaces, norefersub%s%s\r\n",
-			  options->prack != SIP_PRACK_NONE ? ", " TAG_100REL
-							   : "",
-			  options->session_timer_s ? ", " TAG_TIMER : "");
+	static const char *const lines[2][2] = {
+		{"Supported: replaces, norefersub\r\n",
+		 "Supported: replaces, norefersub, " TAG_TIMER "\r\n"},
+		{"Supported: replaces, norefersub, " TAG_100REL "\r\n",
+		 "Supported: replaces, norefersub, " TAG_100REL ", " TAG_TIMER
+		 "\r\n"}};
+
+	return lines[options->prack != SIP_PRACK_NONE]
+		    [options->session_timer_s > 0];
 }
 
 int extensions_request(char **ret, const struct sip_call_options *options,
@@ -32,17 +36,19 @@ int extensions_request(char **ret, const struct sip_call_options *options,
 		       const struct extensions_invite_params *first)
 {
 	bool requires = first && options->prack == SIP_PRACK_REQUIRED;
+	char timer_lines[SESSION_TIMER_BYTES];
 
-	return text_print(
-		ret, ALLOW_HEADER "%H%s%s%H", supported_print, options,
-		requires ? "Require: " TAG_100REL "\r\n" : "",
-		first && first->replaces_line ? first->replaces_line : "",
-		session_timer_request, timer);
+	session_timer_request(timer_lines, timer);
+	return text_join(ret, ALLOW_HEADER, supported_line(options),
+			 requires ? "Require: " TAG_100REL "\r\n" : "",
+			 first && first->replaces_line ? first->replaces_line
+						       : "",
+			 timer_lines, NULL);
 }
 
 int extensions_response(char **ret, const struct sip_call_options *options)
 {
-	return text_print(ret, ALLOW_HEADER "%H", supported_print, options);
+	return text_join(ret, ALLOW_HEADER, supported_line(options), NULL);
 }
 
 void extensions_reply(struct transaction_layer *layer,
@@ -53,10 +59,10 @@ void extensions_reply(struct transaction_layer *layer,
 
 	(void)server_transaction_replyf(
 		NULL, NULL, layer, msg, false, 200, "OK",
-		ALLOW_HEADER "%HAccept: " MULTIPART_ACCEPT "\r\n"
+		ALLOW_HEADER "%sAccept: " MULTIPART_ACCEPT "\r\n"
 			     "Accept-Encoding: identity\r\n"
 			     "Content-Length: 0\r\n\r\n",
-		supported_print, options ? options : &none);
+		supported_line(options ? options : &none));
 }
 
 struct refusal {

@@ -74,22 +74,28 @@ static const char *refresher_text(enum sip_refresher refresher)
 	return refresher == SIP_REFRESHER_UAS ? ";refresher=uas" : "";
 }
 
-int session_timer_request(struct re_printf *pf, const struct session_timer *t)
+void session_timer_request(char dst[static SESSION_TIMER_BYTES],
+			   const struct session_timer *t)
 {
+	char seconds[STR_DECIMAL_BYTES], least[STR_DECIMAL_BYTES];
 	enum sip_refresher refresher = t->options->refresher;
 	uint32_t s = t->options->session_timer_s;
 
+	dst[0] = '\0';
 	if (s == 0)
-		return 0;
+		return;
 	if (t->interval_s) {
 		s = t->interval_s;
 		refresher = t->ours ? SIP_REFRESHER_UAC : SIP_REFRESHER_UAS;
 	}
 	if (s < t->min_s)
 		s = t->min_s;
-	return re_hprintf(pf, "Session-Expires: %u%s\r\nMin-SE: %u\r\n", s,
-			  refresher_text(refresher),
-			  t->min_s > own_min_s(t) ? t->min_s : own_min_s(t));
+	str_join(dst, SESSION_TIMER_BYTES,
+		 "Session-Expires: ", str_decimal(seconds, s),
+		 refresher_text(refresher), "\r\nMin-SE: ",
+		 str_decimal(least,
+			     t->min_s > own_min_s(t) ? t->min_s : own_min_s(t)),
+		 "\r\n", NULL);
 }
 
 int session_timer_response(struct re_printf *pf, const struct session_timer *t)

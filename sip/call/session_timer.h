@@ -38,8 +38,11 @@ void session_timer_init(struct session_timer *t,
 			const struct sip_call_options *options,
 			session_refresh_h *refresh_h,
 			session_expired_h *expired_h, void *arg);
-/** Print Session-Expires and Min-SE of a request of ours. */
-int session_timer_request(struct re_printf *pf, const struct session_timer *t);
+/** Bytes of the header lines of a request, terminated. */
+#define SESSION_TIMER_BYTES 96
+/** Write Session-Expires and Min-SE of a request of ours; empty: no timer. */
+void session_timer_request(char dst[static SESSION_TIMER_BYTES],
+			   const struct session_timer *t);
 /** Print Session-Expires of our 2xx to a request of the peer. */
 int session_timer_response(struct re_printf *pf, const struct session_timer *t);
 /**

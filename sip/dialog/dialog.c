@@ -57,12 +57,13 @@ static int routes_preload(struct dialog *dialog,
 	const char *routes = registered->service_routes;
 	int err;
 
-	err = text_print(&dialog->routes, "%s%s%s%s", proxy ? "Route: <" : "",
-			 proxy ? proxy : "", proxy ? ">\r\n" : "",
-			 routes ? routes : "");
+	err = text_join(&dialog->routes, proxy ? "Route: <" : "",
+			proxy ? proxy : "", proxy ? ">\r\n" : "",
+			routes ? routes : "", NULL);
 	if (!err)
-		err = text_print(&dialog->route, "%s",
-				 proxy ? proxy : registered->service_route);
+		err = text_join(&dialog->route,
+				proxy ? proxy : registered->service_route,
+				NULL);
 	return err;
 }
 
@@ -70,29 +71,29 @@ int dialog_new(struct dialog **ret, const struct originator *origin,
 	       const char *target, const char *to_uri)
 {
 	struct dialog *dialog = mem_zalloc(sizeof(*dialog), dialog_destructor);
-	char text[16 + TEXT_NUMBER_BYTES];
+	char id[STR_HEX_BYTES], more[STR_HEX_BYTES];
 	int err;
 
 	if (!dialog)
 		return -ENOMEM;
 	dialog->lseq = 1 + random_u16();
-	text_hex(text, random_u64());
-	text_hex(text + 16, random_u64());
-	err = neg(str_dup(&dialog->callid, text));
+	err = text_join(&dialog->callid, str_hexadecimal(id, random_u64(), 16),
+			str_hexadecimal(more, random_u64(), 16), NULL);
 	if (!err)
-		err = neg(str_dup(&dialog->ltag, text_hex(text, random_u64())));
+		err = text_join(&dialog->ltag,
+				str_hexadecimal(id, random_u64(), 16), NULL);
 	if (!err)
-		err = text_print(&dialog->local, "%s;tag=%s", origin->from,
-				 dialog->ltag);
+		err = text_join(&dialog->local, origin->from,
+				";tag=", dialog->ltag, NULL);
 	if (!err)
-		err = text_print(&dialog->remote, "<%s>", to_uri);
+		err = text_join(&dialog->remote, "<", to_uri, ">", NULL);
 	if (!err)
 		err = neg(str_dup(&dialog->target, target));
 	if (!err && (origin->outbound_proxy ||
 		     originator_registration(origin)->service_route)) {
 		err = routes_preload(dialog, origin);
 	} else if (!err && origin->next_hop) {
-		err = text_print(&dialog->next_hop, "%s", origin->next_hop);
+		err = text_join(&dialog->next_hop, origin->next_hop, NULL);
 	}
 	if (err) {
 		mem_deref(dialog);
@@ -367,7 +368,7 @@ static int request_print(struct mbuf *mb, const struct originator *origin,
 		.body_len = body,
 	};
 	uint32_t cseq = request->ack_cseq;
-	char number[TEXT_NUMBER_BYTES];
+	char number[STR_DECIMAL_BYTES];
 	int err;
 
 	if (cseq == 0)

@@ -33,15 +33,15 @@ int peer_uri(char **ret, const struct originator *origin, const char *uri)
 		return -EINVAL;
 	if (strncasecmp(uri, "sip:", 4) == 0 ||
 	    strncasecmp(uri, "sips:", 5) == 0) {
-		err = text_print(&text, "%s", uri);
+		err = text_join(&text, uri, NULL);
 	} else if (strchr(uri, '@')) {
-		err = text_print(&text, "sip:%s", uri);
+		err = text_join(&text, "sip:", uri, NULL);
 	} else {
 		err = text_user(&user, uri);
 		if (err)
 			return err;
-		err = text_print(&text, "sip:%s@%s", user,
-				 originator_domain(origin));
+		err = text_join(&text, "sip:", user, "@",
+				originator_domain(origin), NULL);
 		mem_deref(user);
 	}
 	if (err)

@@ -22,6 +22,30 @@ int text_print(char **ret, const char *fmt, ...)
 	return 0;
 }
 
+int text_join(char **ret, const char *first, ...)
+{
+	size_t len = 0;
+	va_list texts;
+	char *joined;
+	char *at;
+
+	va_start(texts, first);
+	for (const char *text = first; text; text = va_arg(texts, const char *))
+		len += strlen(text);
+	va_end(texts);
+	joined = mem_alloc(len + 1, NULL);
+	if (!joined)
+		return -ENOMEM;
+	at = joined;
+	va_start(texts, first);
+	for (const char *text = first; text; text = va_arg(texts, const char *))
+		at = stpcpy(at, text);
+	va_end(texts);
+	*at = '\0';
+	*ret = joined;
+	return 0;
+}
+
 int text_append(struct mbuf *mb, const char *first, ...)
 {
 	va_list texts;
@@ -33,14 +57,6 @@ int text_append(struct mbuf *mb, const char *first, ...)
 		err = mbuf_write_mem(mb, (const uint8_t *)text, strlen(text));
 	va_end(texts);
 	return neg(err);
-}
-
-const char *text_hex(char dst[TEXT_NUMBER_BYTES], uint64_t number)
-{
-	for (int i = 15; i >= 0; i--, number >>= 4)
-		dst[i] = "0123456789abcdef"[number & 0xf];
-	dst[16] = '\0';
-	return dst;
 }
 
 int text_user(char **ret, const char *user)

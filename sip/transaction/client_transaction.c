@@ -176,7 +176,7 @@ static void failure_note(struct client_transaction *t, int err,
 		str_print(last, sizeof(last), " (the last of %zu hosts)",
 			  t->to.count);
 	if (reason)
-		str_print(text, sizeof(text), "%s", reason);
+		str_join(text, sizeof(text), reason, NULL);
 	else if (err == ECONNREFUSED)
 		(void)re_snprintf(text, sizeof(text),
 				  "connection refused by %J over %s",
@@ -195,8 +195,8 @@ static void failure_note(struct client_transaction *t, int err,
 		(void)re_snprintf(text, sizeof(text),
 				  "cannot reach %J over %s: %m", &t->hop.addr,
 				  tp, err);
-	str_print(t->layer->failure, sizeof(t->layer->failure), "%s%s", text,
-		  last);
+	str_join(t->layer->failure, sizeof(t->layer->failure), text, last,
+		 NULL);
 }
 
 static void attempt_stop(struct client_transaction *t)
@@ -333,11 +333,12 @@ static void launched(struct client_transaction *t, uint32_t timeout_ms)
 static int attempt_send(struct client_transaction *t)
 {
 	bool more = t->next < t->to.count;
+	char number[STR_HEX_BYTES];
 	int err;
 
 	hash_unlink(&t->he);
-	str_print(t->branch, sizeof(t->branch), "z9hG4bK%08x%08x", random_u32(),
-		  random_u32());
+	str_join(t->branch, sizeof(t->branch), "z9hG4bK",
+		 str_hexadecimal(number, random_u64(), 16), NULL);
 	err = wire_write(t);
 	if (err)
 		return err;

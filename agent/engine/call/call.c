@@ -8,6 +8,7 @@
 
 /* A stream has at most 16 sources, of some 300 bytes each. */
 #define STREAM_BYTES_MAX ((size_t)64 << 10)
+#define STATE_TEXT_BYTES 224 /* of a state: "486 Busy Here" */
 
 static void unlist(struct call *c)
 {
@@ -64,6 +65,7 @@ void call_release(struct call *c)
 struct call *call_make(struct calls *calls, const struct wire_action *action,
 		       struct account *account, bool outgoing)
 {
+	char number[STR_DECIMAL_BYTES];
 	struct call *c = calloc(1, sizeof(*c));
 	bool endless = action->type == WIRE_ACTION_ANSWER &&
 		       action->duration.kind == WIRE_DURATION_FIXED &&
@@ -78,8 +80,8 @@ struct call *call_make(struct calls *calls, const struct wire_action *action,
 	c->action = action;
 	c->outgoing = outgoing;
 	c->origin = account;
-	snprintf(c->name, sizeof(c->name), "%s-%u", calls->job->role,
-		 ++calls->count);
+	str_join(c->name, sizeof(c->name), calls->job->role, "-",
+		 str_decimal(number, ++calls->count), NULL);
 	(void)str_copy(c->account, sizeof(c->account),
 		       account ? account_name(account) : "");
 	c->duration_ns =
@@ -414,9 +416,9 @@ void call_closed(struct call *c, const struct sip_call_info *told,
 	c->closed_ns = info->mono_ns;
 	c->end = info->end;
 	c->code = info->code;
-	snprintf(c->reason, sizeof(c->reason), "%s", info->reason);
-	snprintf(c->warning, sizeof(c->warning), "%s",
-		 info->warning ? info->warning : "");
+	str_join(c->reason, sizeof(c->reason), info->reason, NULL);
+	str_join(c->warning, sizeof(c->warning),
+		 info->warning ? info->warning : "", NULL);
 	c->calls->up[c->outgoing]--;
 	mono_timer_cancel(&c->tmr_script);
 	mono_timer_cancel(&c->tmr_duration);
@@ -475,21 +477,29 @@ void call_apply(struct call *c, const struct media_negotiated *negotiated,
 	call_give_up(c, reason);
 }
 
+/* @param line  holds the text where a response has a code
+ * @return of the state's event; NULL: none */
+static const char *state_text(char line[static STATE_TEXT_BYTES],
+			      const struct sip_call_info *info)
+{
+	char code[STR_DECIMAL_BYTES];
+
+	if (!info->code)
+		return info->reason[0] ? info->reason : NULL;
+	str_join(line, STATE_TEXT_BYTES, str_decimal(code, info->code), " ",
+		 info->reason, NULL);
+	return line;
+}
+
 void call_handler(struct sip_call *sip, enum sip_call_event event,
 		  const struct sip_call_info *info, void *arg)
 {
 	struct call *c = arg;
 	int64_t at = info->mono_ns;
-	char line[224] = "";
-	const char *text = info->reason;
+	char line[STATE_TEXT_BYTES];
+	const char *text = state_text(line, info);
 
 	(void)sip;
-	if (info->code) {
-		snprintf(line, sizeof(line), "%u %s", info->code, info->reason);
-		text = line;
-	}
-	if (text && !text[0])
-		text = NULL;
 	if (info->client_rtp)
 		call_media_tap(c, info);
 	if (info->media)

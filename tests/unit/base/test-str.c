@@ -195,9 +195,47 @@ static void test_str_decimal_is_as_printf_has_it(void **state)
 	}
 }
 
+static void test_join_cuts_and_terminates(void **state)
+{
+	char text[6] = "xxxxx";
+
+	(void)state;
+	assert_int_equal(str_join(text, sizeof(text), "ab", "", "cde", NULL),
+			 5);
+	assert_string_equal(text, "abcde");
+	assert_int_equal(str_join(text, sizeof(text), "ab", "cdef", "g", NULL),
+			 -ENAMETOOLONG);
+	assert_string_equal(text, "abcde");
+	assert_int_equal(str_join(text, sizeof(text), "", NULL), 0);
+	assert_string_equal(text, "");
+	assert_int_equal(str_join(text, 0, "a", NULL), -ENAMETOOLONG);
+	assert_string_equal(text, "");
+	assert_int_equal(str_join(text, 1, "", NULL), 0);
+}
+
+static void test_hex_is_as_printf_has_it(void **state)
+{
+	const uint64_t number = 0x0123456789abcdef;
+	char expected[STR_HEX_BYTES], text[STR_HEX_BYTES];
+
+	(void)state;
+	for (unsigned int digits = 1; digits <= 16; digits++) {
+		uint64_t low = digits < 16 ? number & ((1ull << 4 * digits) - 1)
+					   : number;
+
+		snprintf(expected, sizeof(expected), "%0*llx", (int)digits,
+			 (unsigned long long)low);
+		assert_string_equal(str_hexadecimal(text, number, digits),
+				    expected);
+	}
+	assert_string_equal(str_hexadecimal(text, 0, 8), "00000000");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_join_cuts_and_terminates),
+		cmocka_unit_test(test_hex_is_as_printf_has_it),
 		cmocka_unit_test(test_str_decimal_is_as_printf_has_it),
 		cmocka_unit_test(test_copy_too_long),
 		cmocka_unit_test(test_u64_bounds),

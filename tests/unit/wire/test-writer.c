@@ -166,9 +166,34 @@ static void test_failures(void **state)
 	buf_release(&small);
 }
 
+/* Bytes are looked at in groups of eight: each place in a group, each byte. */
+static void test_each_character_at_each_place(void **state)
+{
+	char given[17] = "";
+
+	(void)state;
+	for (int c = 1; c < 128; c++) {
+		for (size_t at = 0; at < sizeof(given) - 1; at++) {
+			memset(given, 'a', sizeof(given) - 1);
+			given[at] = (char)c;
+			begin();
+			writer_text(&w, NULL, given);
+			is_dumped(json_string(given));
+		}
+	}
+	for (size_t at = 0; at < sizeof(given) - 2; at++) {
+		memset(given, 'a', sizeof(given) - 1);
+		memcpy(given + at, "\xc3\xa4", 2);
+		begin();
+		writer_text(&w, NULL, given);
+		is_dumped(json_string(given));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_character_at_each_place),
 		cmocka_unit_test(test_members_and_items),
 		cmocka_unit_test(test_texts_as_jansson_prints_them),
 		cmocka_unit_test(test_a_text_ends_at_its_length),
