@@ -91,6 +91,9 @@ def differences(old, new, at=""):
             else:
                 yield from differences(value, new[name], f"{at}/{name}")
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        # a test's parameters have a key each; their order is that of the documentation
+        if all(isinstance(entry, dict) and "key" in entry for entry in [*old, *new]):
+            old, new = (sorted(entries, key=lambda e: e["key"]) for entries in (old, new))
         for i, (was, now) in enumerate(zip(old, new)):
             yield from differences(was, now, f"{at}/{i}")
     elif old != new:
