@@ -3,6 +3,7 @@
 import { header, measureName } from './report_model.js';
 import { figure } from './report_ui.js';
 
+const NEAR = 8; // rows
 const ALIGNED_MOST = 400; // messages of a conversation; the work grows with the square
 
 // ---- sequences ----
@@ -31,6 +32,26 @@ export function align(a, b, same) {
     }
   }
   return rows;
+}
+
+// What stands a few rows earlier in one run is no difference: messages of two legs that are sent at
+// the same time come in any order.
+export function paired(rows, same) {
+  const found = [...rows];
+  for (let i = 0; i < found.length; i += 1) {
+    if (found[i] && (found[i].a === undefined || found[i].b === undefined)) {
+      const side = found[i].a === undefined ? 'b' : 'a';
+      const other = side === 'a' ? 'b' : 'a';
+      for (let k = i + 1; k < Math.min(found.length, i + NEAR); k += 1) {
+        if (found[k] && found[k][side] === undefined && same(found[i][side], found[k][other])) {
+          found[i] = { ...found[i], [other]: found[k][other] };
+          found[k] = null;
+          break;
+        }
+      }
+    }
+  }
+  return found.filter(Boolean);
 }
 
 // Rows in which both sides are alike, three or more in a row, become one: {fold: [rows]}.
@@ -117,7 +138,8 @@ function side(model, group) {
 // The conversations of the same number, or all messages where a run has none.
 export function ladder(a, b, groupA, groupB) {
   const [one, two] = [side(a, groupA), side(b, groupB)];
-  const rows = align(one.list, two.list, (p, q) => p.from === q.from && p.to === q.to && p.text === q.text && p.of === q.of);
+  const same = (p, q) => p.from === q.from && p.to === q.to && p.text === q.text && p.of === q.of;
+  const rows = paired(align(one.list, two.list, same), same);
   const cols = new Map();
   for (const [at, { places }] of [['a', one], ['b', two]]) {
     for (const { key, name, address } of places.values()) cols.set(key, { key, name, ...cols.get(key), [at]: address });
@@ -208,6 +230,7 @@ function spread(values, lowest, highest) {
 function ofSeries(model) {
   const found = new Map();
   for (const s of model.report.series) {
+    if (s.measure.startsWith('sip_')) continue; // told by the calls, below
     const { points } = s;
     found.set(`${s.role} ${s.dir || ''} ${s.measure}`, { role: s.role, dir: s.dir || '', key: s.measure, name: measureName(s.measure), unit: s.unit,
       values: spread(points.map((p) => p.avg), points.reduce((m, p) => Math.min(m, p.min), Infinity), points.reduce((m, p) => Math.max(m, p.max), -Infinity)) });
@@ -224,6 +247,14 @@ function ofSeries(model) {
 }
 
 const LOW_IS_BAD = /mos|r_factor|audio_heard|pkt_per_sec|byte_per_sec/;
+
+// Less is what two runs of the same system differ by anyhow.
+function least(row) {
+  if (row.unit !== 'ms') return 0;
+  if (row.dir === '') return 20; // times of SIP
+  return row.key.includes('jitter') ? 1 : 5;
+}
+
 const ORDER = ['rtp_mos', 'rtp_lost_pct', 'rtp_jitter', 'rtp_rtt', 'pdd_ms', 'setup_ms', 'ms'];
 
 function signed(value, digits) {
@@ -240,7 +271,7 @@ function change(row) {
   const [words, by] = parts.sort((p, q) => Math.abs(q[1]) - Math.abs(p[1]))[0];
   const moved = Math.abs(by) / scale;
   const worse = low ? by < 0 : by > 0;
-  if (moved < 0.1 || Math.abs(by) < 10 ** -digits) return { words: 'as before', moved: 0, kind: 'soft' };
+  if (moved < 0.1 || Math.abs(by) < Math.max(least(row), 10 ** -digits)) return { words: 'as before', moved: 0, kind: 'soft' };
   return { words: `${words}${signed(by, digits)}`, moved, kind: worse ? (moved > 0.3 ? 'bad' : 'warn') : 'ok' };
 }
 

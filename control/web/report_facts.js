@@ -29,9 +29,9 @@ function relays(model) {
     .flatMap((m) => [...m.text.matchAll(/^c=IN IP[46] ([^\s/]+)/gm)].map((c) => c[1])));
 }
 
-const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000];
+const STEPS = [50, 200, 500, 1000, 2000, 5000, 10000];
 
-// Times are alike if they are in the same class: "below 5 ms".
+// Times are alike if they are in the same class: "below 200 ms".
 function classOf(values) {
   const known = values.filter((v) => v !== undefined);
   if (!known.length) return '';

@@ -470,6 +470,19 @@ def test_two_runs_are_compared(bench, browser, cookie, two):
     assert text(browser, "h1") == "1 condition holds again" and complaints(browser) == []
 
 
+def test_the_order_of_two_legs_is_no_difference(bench, browser, cookie, two):
+    opened(browser, f"{bench.controller.witness().url}/runs")
+    rows = browser.execute_async_script("""
+        const done = arguments[arguments.length - 1], same = (p, q) => p === q;
+        import('/static/compare_model.js').then(({ align, paired }) => done(
+          [['INVITE 100 180 200 ACK', 'INVITE 180 100 200 ACK'], ['INVITE 200', 'INVITE 486'],
+           ['BYE', ''], ['', 'BYE']].map((pair) => paired(align(...pair.map((t) =>
+            t.split(' ').filter(Boolean)), same), same).map((r) => [r.a, r.b]))));""")
+    assert sorted(map(tuple, rows[0])) == sorted((w, w) for w in "INVITE 100 180 200 ACK".split())
+    assert rows[1] == [["INVITE", "INVITE"], ["200", None], [None, "486"]]
+    assert rows[2] == [["BYE", None]] and rows[3] == [[None, "BYE"]]
+
+
 def test_runs_are_chosen_to_be_compared(bench, browser, cookie, two):
     opened(browser, f"{bench.controller.witness().url}/runs?test=compared")
     boxes = [b.get_attribute("id") for b in found(browser, "#runs input[type=checkbox]")]
