@@ -8,14 +8,14 @@
 #include "control/cli/code_schema.h"
 #include "control/cli/exit_code.h"
 #include "control/cli/local_system.h"
-#include "control/cli/terminal.h"
+#include "control/cli/run_result.h"
+#include "control/cli/run_wait.h"
+#include "control/wire/text.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define FILES_MAX    100
 #define PATH_BYTES   256
@@ -44,12 +44,12 @@ struct local {
 	const char *report_paths[REPORTS];
 	/* made in this order */
 	struct client *client;
-	FILE *reports[REPORTS];
 	json_t *schema;
 	struct code_files *records;
 	struct local_system *system;
 	json_t *chosen;   /* tests, as the controller lists them */
 	json_t *finished; /* runs, as GET /runs/ID has them */
+	bool stopped;     /* a project run was; tests may be missing */
 };
 
 /* ---- the command line ---- */
@@ -146,16 +146,16 @@ static int read_options(struct local *l, int argc, char **argv)
 					    "FILE.yaml");
 }
 
-/* Before the run: afterwards it would be in vain. */
-static int open_reports(struct local *l)
+/* Complain about report files before the run, not after it. */
+static int check_reports(const struct local *l)
 {
 	for (size_t i = 0; i < REPORTS; i++) {
-		if (!l->report_paths[i])
-			continue;
-		l->reports[i] = fopen(l->report_paths[i], "we");
-		if (!l->reports[i])
-			return client_usage("%s: %s", l->report_paths[i],
-					    strerror(errno));
+		const char *path = l->report_paths[i];
+		int err = path ? client_may_replace(path) : 0;
+
+		if (err)
+			return client_usage("--%s %s: %s", report_names[i],
+					    path, strerror(-err));
 	}
 	return 0;
 }
@@ -353,143 +353,72 @@ static bool has_status(const json_t *run, const char *status)
 	return own && strcmp(own, status) == 0;
 }
 
-static void print_text(const json_t *object, const char *member)
+/* Read the runs of a project run as a whole, and print them. */
+static int note_runs(struct local *l, const json_t *project_run)
 {
-	const char *text = json_string_value(json_object_get(object, member));
-
-	terminal_print(stdout, text ? text : "", 0);
-}
-
-static void print_run(const json_t *run)
-{
-	static const char *const words[][2] = {{"passed", "PASSED"},
-					       {"failed", "FAILED"},
-					       {"errored", "ERRORED"},
-					       {"stopped", "STOPPED"}};
-	json_int_t attempt = id_of(run, "attempt");
-	json_t *verdict;
-	size_t i;
-
-	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (has_status(run, words[i][0]))
-			printf("%-8s", words[i][1]);
-	print_text(run, "test_name");
-	if (attempt > 1)
-		printf(" (attempt %d)", (int)attempt);
-	if (!has_status(run, "passed")) {
-		fputs(": ", stdout);
-		print_text(run, "result_description");
-	}
-	putchar('\n');
-	json_array_foreach(json_object_get(run, "verdicts"), i, verdict)
-	{
-		bool passed = json_is_true(json_object_get(verdict, "passed"));
-
-		if (json_is_true(json_object_get(verdict, "built_in")) &&
-		    passed)
-			continue;
-		printf("  %-8s", passed ? "passed" : "failed");
-		print_text(verdict, "text");
-		fputs(": expected ", stdout);
-		print_text(verdict, "expected");
-		fputs(", was ", stdout);
-		print_text(verdict, "actual");
-		putchar('\n');
-	}
-	fflush(stdout);
-}
-
-static bool is_noted(const struct local *l, const char *session)
-{
-	json_t *run;
-	size_t i;
-
-	json_array_foreach(l->finished, i, run)
-	{
-		if (strcmp(json_string_value(
-				   json_object_get(run, "session_id")),
-			   session) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Print a run that has finished. */
-static int note_run(struct local *l, const json_t *row)
-{
-	const char *session =
-		json_string_value(json_object_get(row, "session_id"));
-	char path[PATH_BYTES];
-	struct remote_answer a;
-	int status;
-
-	if (!session || has_status(row, "running") || is_noted(l, session))
-		return 0;
-	str_print(path, sizeof(path), "/runs/%s", session);
-	status = client_call(l->client, "GET", path, NULL, NULL, &a);
-	if (status)
-		return status;
-	json_array_append(l->finished, json_object_get(a.body, "run"));
-	if (!client_json(l->client))
-		print_run(json_object_get(a.body, "run"));
-	remote_answer_release(&a);
-	return 0;
-}
-
-/* Wait for the end of a project run. */
-static int wait_for(struct local *l, const char *uuid)
-{
-	char path[PATH_BYTES];
-	bool running = true;
+	json_t *row;
 	int status = 0;
+	size_t i;
 
-	str_print(path, sizeof(path), "/projects/runs/%s/status", uuid);
-	while (!status && running) {
+	json_array_foreach(json_object_get(project_run, "runs"), i, row)
+	{
+		char path[PATH_BYTES];
 		struct remote_answer a;
-		json_t *project, *row;
-		size_t i;
+		json_t *run;
 
-		status = local_system_pause(l->system);
-		if (!status)
-			status = client_call(l->client, "GET", path, NULL, NULL,
-					     &a);
+		str_print(path, sizeof(path), "/runs/%s",
+			  text_of(row, "session_id"));
+		status = client_call(l->client, "GET", path, NULL, NULL, &a);
 		if (status)
 			break;
-		project = json_object_get(a.body, "run");
-		json_array_foreach(json_object_get(project, "runs"), i, row)
-		{
-			if (!status)
-				status = note_run(l, row);
-		}
-		running = json_equal(json_object_get(project, "stopped_at"),
-				     json_null());
+		run = json_object_get(a.body, "run");
+		/* its controller ends with this command */
+		json_object_del(run, "report_url");
+		json_array_append(l->finished, run);
+		if (!client_json(l->client))
+			run_result_print(l->client, run);
 		remote_answer_release(&a);
 	}
+	fflush(stdout);
+	return status;
+}
+
+static int wait_for(struct local *l, const char *uuid)
+{
+	const struct run_wait_params params = {
+		.client = l->client,
+		.uuid = uuid,
+		.project = true,
+		.signals = local_system_signals(l->system),
+		.broken = local_system_broken,
+		.arg = l->system,
+	};
+	json_t *project_run = NULL;
+	int status = run_wait(&params, &project_run);
+
+	if (status)
+		local_system_complain(l->system);
+	else
+		status = note_runs(l, project_run);
+	if (!status &&
+	    strcmp(text_of(project_run, "run_status"), "stopped") == 0)
+		l->stopped = true;
+	json_decref(project_run);
 	return status;
 }
 
 static int save_reports(struct local *l, const char *uuid)
 {
-	char path[PATH_BYTES], reason[REMOTE_REASON_BYTES];
+	char path[PATH_BYTES];
 	int status = 0;
 
 	for (size_t i = 0; i < REPORTS; i++) {
-		int err;
-
-		if (!l->reports[i])
+		if (!l->report_paths[i])
 			continue;
 		str_print(path, sizeof(path), "/projects/runs/%s/report/%s",
 			  uuid, report_names[i]);
-		err = remote_save(client_remote(l->client), path, l->reports[i],
-				  reason);
-		if (fclose(l->reports[i]) && !err) {
-			str_print(reason, sizeof(reason), "%s: %s",
-				  l->report_paths[i], strerror(errno));
-			err = -EIO;
-		}
-		l->reports[i] = NULL;
-		if (err)
-			status = client_refused(l->client, reason);
+		if (client_replace(l->client, path, l->report_paths[i]))
+			status = CLI_EXIT_ERRORED;
 	}
 	return status;
 }
@@ -551,7 +480,7 @@ static int run_all(struct local *l)
 	l->finished = json_array();
 	json_array_foreach(projects, i, project)
 	{
-		if (!status)
+		if (!status && !l->stopped)
 			status = run_project(l, json_integer_value(project));
 	}
 	json_decref(projects);
@@ -576,7 +505,7 @@ static bool is_repeated(const struct local *l, json_t *run)
 
 static int verdict(const struct local *l)
 {
-	bool failed = false, errored = false;
+	bool failed = false, errored = l->stopped;
 	json_t *run;
 	size_t i;
 
@@ -605,11 +534,6 @@ static void print_json(const struct local *l, int status)
 
 static void release(struct local *l)
 {
-	for (size_t i = 0; i < REPORTS; i++)
-		if (l->reports[i]) { /* nothing was written */
-			fclose(l->reports[i]);
-			unlink(l->report_paths[i]);
-		}
 	json_decref(l->chosen);
 	json_decref(l->finished);
 	local_system_free(l->system);
@@ -629,7 +553,7 @@ int local_main(struct client *client, int argc, char **argv)
 	if (!status)
 		status = read_files(&l);
 	if (!status)
-		status = open_reports(&l);
+		status = check_reports(&l);
 	if (!status)
 		status = local_system_new(&l.system, &l.params);
 	if (!status)

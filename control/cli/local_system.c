@@ -5,18 +5,20 @@
 #include "control/cli/exit_code.h"
 #include "control/cli/local_folder.h"
 #include "control/cli/program.h"
+#include "control/cli/run_wait.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define CONTROLLER     "offhook-controller"
@@ -28,7 +30,7 @@
 #define ANSWER_BYTES   1024
 #define LOG_TAIL_BYTES 2048
 #define LISTENING      "listening on "
-#define PAUSE_NS       (100 * NS_PER_MS)
+#define PAUSE_MS       100
 #define START_NS_MAX   (60 * NS_PER_S)
 /* more than cancel_s of the agents, in which their calls end */
 #define STOP_NS_MAX    (15 * NS_PER_S)
@@ -46,42 +48,21 @@ struct local_system {
 	char key[200];
 	struct program programs[PROGRAMS_MAX]; /* the controller is the first */
 	size_t count;
+	int signals;
+	const struct program *dead; /* ended by itself; NULL: none */
+	int dead_status;            /* of waitpid() */
 };
 
 /* ---- signals ---- */
 
-static volatile sig_atomic_t signals; /* that asked to end */
-
-static void on_signal(int number)
+/* Wait a moment. @return true: a signal asked to end */
+static bool pause_a_moment(const struct local_system *s)
 {
-	(void)number;
-	signals++;
-}
+	struct pollfd fd = {.fd = s->signals, .events = POLLIN};
+	struct signalfd_siginfo info;
 
-static void take_signals(void)
-{
-	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = on_signal};
-	struct sigaction before;
-
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		if (sigaction(numbers[i], NULL, &before) == 0 &&
-		    before.sa_handler != SIG_IGN) /* nohup(1) */
-			sigaction(numbers[i], &action, NULL);
-	/* a closed pipe must not keep us from removing the folder */
-	signal(SIGPIPE, SIG_IGN);
-}
-
-bool local_system_interrupted(void)
-{
-	return signals > 0;
-}
-
-static void pause_a_moment(void)
-{
-	const struct timespec pause = {.tv_nsec = PAUSE_NS};
-
-	nanosleep(&pause, NULL);
+	return poll(&fd, 1, PAUSE_MS) > 0 &&
+	       read(s->signals, &info, sizeof(info)) == sizeof(info);
 }
 
 /* ---- programs ---- */
@@ -100,12 +81,16 @@ static int path_of(const struct local_system *s, const char *name,
 static void become(const char *program, const char *path, char *const *argv,
 		   const int fds[static 2], pid_t parent)
 {
+	sigset_t none;
+
 	/* no engine and no database may outlive the command */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
 	setpgid(0, 0); /* ^C is for the command alone */
 	signal(SIGPIPE, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	dup2(fds[0], STDOUT_FILENO);
 	dup2(fds[1], STDERR_FILENO);
 	close(STDIN_FILENO);
@@ -207,31 +192,39 @@ static int add_program(struct local_system *s, const char *program,
 	return 0;
 }
 
-/* @return 0 all programs run; CLI_EXIT_ERRORED */
-static int check_programs(struct local_system *s)
+bool local_system_broken(void *arg)
 {
-	for (size_t i = 0; i < s->count; i++) {
-		struct program *p = &s->programs[i];
-		int status;
+	struct local_system *s = arg;
 
-		if (p->pid && waitpid(p->pid, &status, WNOHANG) == p->pid) {
+	for (size_t i = 0; i < s->count && !s->dead; i++) {
+		struct program *p = &s->programs[i];
+
+		if (p->pid &&
+		    waitpid(p->pid, &s->dead_status, WNOHANG) == p->pid) {
 			p->pid = 0;
-			return ended(s, i ? AGENT : CONTROLLER, p->name,
-				     status);
+			s->dead = p;
 		}
 	}
-	return 0;
+	return s->dead != NULL;
+}
+
+void local_system_complain(const struct local_system *s)
+{
+	if (s->dead)
+		ended(s, s->dead == s->programs ? CONTROLLER : AGENT,
+		      s->dead->name, s->dead_status);
 }
 
 int local_system_pause(struct local_system *s)
 {
-	if (!local_system_interrupted())
-		pause_a_moment();
-	if (local_system_interrupted()) {
-		fputs("offhook: interrupted; the calls are ended\n", stderr);
+	if (pause_a_moment(s)) {
+		fputs("offhook: interrupted\n", stderr);
 		return CLI_EXIT_ERRORED;
 	}
-	return check_programs(s);
+	if (!local_system_broken(s))
+		return 0;
+	local_system_complain(s);
+	return CLI_EXIT_ERRORED;
 }
 
 /* ---- the controller ---- */
@@ -428,12 +421,11 @@ static void signal_all(const struct local_system *s, size_t from, size_t to,
 static void stop(struct local_system *s, size_t from, size_t to)
 {
 	int64_t until_ns = clock_mono_ns() + STOP_NS_MAX;
-	sig_atomic_t before = signals;
 
 	signal_all(s, from, to, SIGTERM, false);
-	while (run_still(s, from, to) && clock_mono_ns() < until_ns &&
-	       signals == before)
-		pause_a_moment();
+	while (run_still(s, from, to) && clock_mono_ns() < until_ns)
+		if (pause_a_moment(s))
+			break;
 	signal_all(s, from, to, SIGKILL, true);
 	for (size_t i = from; i < to; i++)
 		while (s->programs[i].pid &&
@@ -449,6 +441,12 @@ int local_system_new(struct local_system **ret,
 	int err = s ? local_folder_make(&s->folder) : -ENOMEM;
 	int status;
 
+	if (!err) {
+		s->signals = run_signals_open();
+		err = s->signals < 0 ? s->signals : 0;
+	}
+	if (err && s)
+		local_folder_end(&s->folder, false);
 	if (err) {
 		fprintf(stderr, "offhook: no temporary folder: %s\n",
 			strerror(-err));
@@ -456,7 +454,8 @@ int local_system_new(struct local_system **ret,
 		return CLI_EXIT_ERRORED;
 	}
 	s->params = *params;
-	take_signals();
+	/* a closed pipe must not keep us from removing the folder */
+	signal(SIGPIPE, SIG_IGN);
 	/* all that these programs ask over HTTP is on loopback */
 	setenv("no_proxy", "*", 1);
 	status = start_controller(s);
@@ -479,6 +478,7 @@ struct local_system *local_system_free(struct local_system *s)
 	if (s->params.keep)
 		fprintf(stderr, "offhook: kept %s\n", s->folder.path);
 	local_folder_end(&s->folder, s->params.keep);
+	run_signals_close(s->signals);
 	explicit_bzero(s->key, sizeof(s->key));
 	free(s);
 	return NULL;
@@ -492,4 +492,9 @@ const char *local_system_url(const struct local_system *s)
 const char *local_system_key(const struct local_system *s)
 {
 	return s->key;
+}
+
+int local_system_signals(const struct local_system *s)
+{
+	return s->signals;
 }

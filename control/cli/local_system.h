@@ -22,7 +22,7 @@ struct local_system_params {
 
 /**
  * Start the controller and wait until it listens. From now on SIGINT, SIGTERM and
- * SIGHUP do not end this process: see local_system_interrupted().
+ * SIGHUP do not end this process: see local_system_signals().
  * @param params  borrowed
  * @return 0; CLI_EXIT_ERRORED, the complaint was printed
  */
@@ -42,8 +42,16 @@ const char *local_system_key(const struct local_system *s);
  * @return as local_system_new() */
 int local_system_add_agent(struct local_system *s, const char *join_token);
 
-/** True once a signal asked to end. */
-bool local_system_interrupted(void);
+/** Descriptor that tells signals, of run_signals_open(). */
+int local_system_signals(const struct local_system *s);
+
+/** True if a program has ended by itself; see local_system_complain(). For
+ * run_wait(). @param arg  struct local_system */
+bool local_system_broken(void *arg);
+
+/** Print which program ended by itself, and the end of its log. Nothing if none
+ * did. */
+void local_system_complain(const struct local_system *s);
 
 /**
  * Wait a moment, less where a signal comes.

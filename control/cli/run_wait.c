@@ -446,6 +446,8 @@ static int wait_loop(struct waiting *w)
 	     poll_ms = poll_ms < POLL_MAX_MS ? 2 * poll_ms : POLL_MAX_MS) {
 		int err = 0;
 
+		if (w->p->broken && w->p->broken(w->p->arg))
+			return CLI_EXIT_ERRORED;
 		if (w->stop && !w->stop_sent)
 			err = send_stop(w);
 		if (!err)

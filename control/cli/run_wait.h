@@ -22,6 +22,10 @@ struct run_wait_params {
 	const char *waiting; /* `waiting_for` that was already printed; NULL */
 	unsigned retry_s;    /* for how long a controller may be away */
 	int signals;         /* of run_signals_open() */
+	/* True: the run cannot end any more. Asked before each request; prints
+	 * nothing. NULL: not asked */
+	bool (*broken)(void *arg);
+	void *arg;
 };
 
 /** Block SIGINT, SIGTERM and SIGHUP, so that none ends the program between the
@@ -40,7 +44,7 @@ void run_signals_close(int signals);
  * @param ret  new reference: the run of the last attempt, as of GET /runs/ID, or
  *             the project run
  * @return 0; exit status CLI_EXIT_ERRORED: the end is not known, the complaint was
- *         printed
+ *         printed, but by `broken`
  */
 int run_wait(const struct run_wait_params *p, json_t **ret);
 
