@@ -247,6 +247,12 @@ def test_parameters_of_actions_are_those_of_the_code(described):
     assert overridable == set().union(*actions.values())
 
 
+def test_script_actions_are_those_of_the_document(described):
+    told = Contract().raw["components"]["schemas"]["ClientAction"]["prefixItems"][0]["enum"]
+    assert sorted(a["key"] for a in described["script_actions"]) == sorted(told)
+    assert all(a["word"] and a["help"] for a in described["script_actions"])
+
+
 def choices_of(schema):
     """The words of an enumeration; numbers are written as texts as well."""
     for s in schema.get("oneOf", [schema]):
