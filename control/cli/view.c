@@ -1,6 +1,9 @@
 #include "control/cli/view.h"
 
 #include "base/clock.h"
+#include "base/str.h"
+#include "control/cli/table.h"
+#include "control/cli/terminal.h"
 #include "control/wire/call_end.h"
 #include "control/wire/text.h"
 
@@ -8,7 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CELL_BYTES 48
+#define CELL_BYTES     48
+#define NARROW_COLUMNS 6   /* of jitter and round trip in tables */
+#define LIVE_BYTES     320 /* of a direction in the live line */
 
 /* Names and reasons come from the peer: their escape sequences must not reach
  * the terminal. */
@@ -39,6 +44,25 @@ static void line_end(struct view *v)
 	v->line_open = false;
 }
 
+/* Columns of the terminal. @return 0: there is none */
+static size_t width_of(const struct view *v)
+{
+	return v->terminal ? terminal_width(v->out) : 0;
+}
+
+/* Print text in lines that fit the terminal. */
+static void print_wrapped(struct view *v, char *text)
+{
+	while (text) {
+		char *next = strchr(text, '\n');
+
+		if (next)
+			*next++ = '\0';
+		table_wrap(v->out, text, 0, strspn(text, " ") + 2, width_of(v));
+		text = next;
+	}
+}
+
 void view_line(struct view *v, const char *fmt, ...)
 {
 	char text[1024];
@@ -48,8 +72,12 @@ void view_line(struct view *v, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	print_safe(v->out, text);
-	fputc('\n', v->out);
+	if (v->terminal) {
+		print_wrapped(v, text);
+	} else {
+		print_safe(v->out, text);
+		fputc('\n', v->out);
+	}
 	fflush(v->out);
 }
 
@@ -67,6 +95,16 @@ static const char *cell(char dst[static CELL_BYTES], json_t *object,
 	return dst;
 }
 
+/* The same with fewer digits where it would be wider than its column. */
+static const char *narrow_cell(char dst[static CELL_BYTES], json_t *object,
+			       const char *name, int digits)
+{
+	while (strlen(cell(dst, object, name, digits)) > NARROW_COLUMNS &&
+	       digits > 0)
+		digits--;
+	return dst;
+}
+
 /* RTCP reports come every few seconds: show the last figure until the next. */
 static const char *reported_cell(char dst[static CELL_BYTES], json_t *object,
 				 const char *name, int digits, double *last)
@@ -81,30 +119,51 @@ static const char *reported_cell(char dst[static CELL_BYTES], json_t *object,
 	return dst;
 }
 
-static void live_direction(struct view *v, json_t *d, int dir)
+/* How much the live line says: what fits the terminal. */
+enum live_detail {
+	LIVE_ALL,
+	LIVE_NO_RTT,
+	LIVE_SHORT,
+	LIVE_BRIEF,
+	LIVE_DETAILS,
+};
+
+static void live_direction(struct view *v, json_t *d, int dir,
+			   enum live_detail detail,
+			   char text[static LIVE_BYTES])
 {
 	/* incoming media is measured here: no last value is needed */
 	struct view_reported old = {-1, -1, -1};
 	struct view_reported *of = dir ? &v->reported[dir] : &old;
-	char packets[CELL_BYTES];
-	char lost[CELL_BYTES];
-	char pct[CELL_BYTES];
-	char jitter[CELL_BYTES];
-	char rtt[CELL_BYTES];
-	char mos[CELL_BYTES];
+	const char *name = dir ? "out" : "in";
+	char c[6][CELL_BYTES];
 	/* negative if the peer counts duplicates as received (RFC 3550 section
 	 * 6.4.1) */
 	const char *net = json_number_value(json_object_get(d, "lost")) < 0
 				  ? " net of duplicates"
 				  : "";
 
-	fprintf(v->out,
-		"%s %s pkt, lost %s%s (%s %%), jitter %s ms, rtt %s ms, MOS %s",
-		dir ? "out" : "in", cell(packets, d, "packets", 0),
-		cell(lost, d, "lost", 0), net, cell(pct, d, "loss_pct", 2),
-		reported_cell(jitter, d, "jitter_ms", 2, &of->jitter_ms),
-		reported_cell(rtt, d, "rtt_ms", 1, &v->reported[dir].rtt_ms),
-		reported_cell(mos, d, "mos", 2, &of->mos));
+	cell(c[0], d, "packets", 0);
+	cell(c[1], d, "lost", 0);
+	cell(c[2], d, "loss_pct", 2);
+	reported_cell(c[3], d, "jitter_ms", 2, &of->jitter_ms);
+	reported_cell(c[4], d, "rtt_ms", 1, &v->reported[dir].rtt_ms);
+	reported_cell(c[5], d, "mos", 2, &of->mos);
+	if (detail == LIVE_ALL)
+		str_print(text, LIVE_BYTES,
+			  "%s %s pkt, lost %s%s (%s %%), jitter %s ms, rtt %s "
+			  "ms, MOS %s",
+			  name, c[0], c[1], net, c[2], c[3], c[4], c[5]);
+	else if (detail == LIVE_NO_RTT)
+		str_print(text, LIVE_BYTES,
+			  "%s %s pkt, lost %s (%s %%), jitter %s ms, MOS %s",
+			  name, c[0], c[1], c[2], c[3], c[5]);
+	else if (detail == LIVE_SHORT)
+		str_print(text, LIVE_BYTES, "%s %s pkt, lost %s %%, MOS %s",
+			  name, c[0], c[2], c[5]);
+	else
+		str_print(text, LIVE_BYTES, "%s %s %%, MOS %s", name, c[2],
+			  c[5]);
 }
 
 static json_int_t packets_of(json_t *message, const char *dir)
@@ -113,8 +172,26 @@ static json_int_t packets_of(json_t *message, const char *dir)
 		json_object_get(json_object_get(message, dir), "packets"));
 }
 
+/* Print as much as fits; the last column stays free, so that the terminal does
+ * not wrap. */
+static void live_figures(struct view *v, json_t *message, const char *time)
+{
+	char out[LIVE_BYTES], in[LIVE_BYTES], text[3 * LIVE_BYTES];
+	size_t width = width_of(v);
+
+	for (enum live_detail i = LIVE_ALL; i < LIVE_DETAILS; i++) {
+		live_direction(v, json_object_get(message, "out"), 1, i, out);
+		live_direction(v, json_object_get(message, "in"), 0, i, in);
+		str_print(text, sizeof(text), "%s  %s | %s", time, out, in);
+		if (!width || terminal_columns(text) < width)
+			break;
+	}
+	terminal_print(v->out, text, width > 1 ? width - 1 : width);
+}
+
 void view_live(struct view *v, json_t *message, int64_t now_ns)
 {
+	char time[32];
 	int64_t s;
 
 	if (!v->start_ns)
@@ -122,14 +199,12 @@ void view_live(struct view *v, json_t *message, int64_t now_ns)
 	s = (now_ns - v->start_ns + NS_PER_S / 2) / NS_PER_S;
 	if (v->terminal)
 		fputs("\r\033[K", v->out);
-	fprintf(v->out, "%02d:%02d  ", (int)(s / 60), (int)(s % 60));
-	if (packets_of(message, "out") + packets_of(message, "in") == 0) {
-		fputs("no audio yet", v->out);
-	} else {
-		live_direction(v, json_object_get(message, "out"), 1);
-		fputs(" | ", v->out);
-		live_direction(v, json_object_get(message, "in"), 0);
-	}
+	str_print(time, sizeof(time), "%02d:%02d", (int)(s / 60),
+		  (int)(s % 60));
+	if (packets_of(message, "out") + packets_of(message, "in") == 0)
+		fprintf(v->out, "%s  no audio yet", time);
+	else
+		live_figures(v, message, time);
 	v->line_open = v->terminal;
 	if (!v->terminal)
 		fputc('\n', v->out);
@@ -190,19 +265,36 @@ void view_sip(struct view *v, json_t *message)
 	fflush(v->out);
 }
 
+/* "93.2/100": R with the highest one of its scale (G.107, G.107.1, G.107.2). */
+static const char *r_cell(char dst[static CELL_BYTES], json_t *stream)
+{
+	const char *scale = text_of(stream, "mos_scale");
+	const char *most = strcmp(scale, "wb") == 0   ? "/129"
+			   : strcmp(scale, "fb") == 0 ? "/148"
+			   : strcmp(scale, "nb") == 0 ? "/100"
+						      : "";
+	char number[CELL_BYTES];
+
+	cell(number, stream, "r_factor", 1);
+	str_print(dst, CELL_BYTES, "%s%s", number,
+		  strcmp(number, "-") == 0 ? "" : most);
+	return dst;
+}
+
 static void stream_row(struct view *v, json_t *s)
 {
 	json_t *jitter = json_object_get(s, "jitter_ms");
 	json_t *rtt = json_object_get(s, "rtt_ms");
-	char c[9][CELL_BYTES];
+	char c[8][CELL_BYTES];
 
-	fprintf(v->out, "  %-9s %-6.15s %8s %8s %6s %7s %8s %8s %8s %6s %6s\n",
+	fprintf(v->out, "  %-8s %-6.15s %7s %5s %6s %6s %6s %6s %5s %8s\n",
 		strcmp(text_of(s, "dir"), "out") == 0 ? "sent" : "received",
 		text_of(s, "codec"), cell(c[0], s, "packets", 0),
-		cell(c[1], s, "expected", 0), cell(c[2], s, "lost", 0),
-		cell(c[3], s, "loss_pct", 2), cell(c[4], jitter, "avg", 3),
-		cell(c[5], jitter, "max", 3), cell(c[6], rtt, "avg", 2),
-		cell(c[7], s, "mos_total", 2), cell(c[8], s, "r_factor", 1));
+		cell(c[1], s, "lost", 0), cell(c[2], s, "loss_pct", 2),
+		narrow_cell(c[3], jitter, "avg", 3),
+		narrow_cell(c[4], jitter, "max", 3),
+		narrow_cell(c[5], rtt, "avg", 2), cell(c[6], s, "mos_total", 2),
+		r_cell(c[7], s));
 }
 
 /* A member in us as seconds since begin_us. */
@@ -227,25 +319,25 @@ static void sources_table(struct view *v, json_t *stream)
 
 	if (json_array_size(sources) < 2)
 		return;
-	fprintf(v->out,
-		"  received from %zu sources: counters above are sums, jitter, MOS and R are of %s\n"
-		"  %-9s %-6s %8s %8s %6s %7s %8s %8s %8s %6s %6s\n",
-		json_array_size(sources), text_of(stream, "ssrc"), "SSRC",
-		"codec", "packets", "expected", "lost", "loss %", "jitter",
-		"max ms", "MOS", "from s", "to s");
+	view_line(v,
+		  "  received from %zu sources: counters above are sums, "
+		  "jitter, MOS and R are of %s",
+		  json_array_size(sources), text_of(stream, "ssrc"));
+	fprintf(v->out, "  %-8s %-6s %7s %5s %6s %6s %6s %5s %6s %6s\n", "SSRC",
+		"codec", "packets", "lost", "loss %", "jitter", "max ms", "MOS",
+		"from s", "to s");
 	json_array_foreach(sources, i, s)
 	{
-		char c[7][CELL_BYTES];
+		char c[6][CELL_BYTES];
 
 		fprintf(v->out,
-			"  %-9s %-6.15s %8s %8s %6s %7s %8s %8s %8s %6.1f %6.1f\n",
+			"  %-8s %-6.15s %7s %5s %6s %6s %6s %5s %6.1f %6.1f\n",
 			text_of(s, "ssrc"), text_of(s, "codec"),
-			cell(c[0], s, "packets", 0),
-			cell(c[1], s, "expected", 0), cell(c[2], s, "lost", 0),
-			cell(c[3], s, "loss_pct", 2),
-			cell(c[4], s, "jitter_avg_ms", 3),
-			cell(c[5], s, "jitter_max_ms", 3),
-			cell(c[6], s, "mos_total", 2),
+			cell(c[0], s, "packets", 0), cell(c[1], s, "lost", 0),
+			cell(c[2], s, "loss_pct", 2),
+			narrow_cell(c[3], s, "jitter_avg_ms", 3),
+			narrow_cell(c[4], s, "jitter_max_ms", 3),
+			cell(c[5], s, "mos_total", 2),
 			seconds(s, "first_t", begin),
 			seconds(s, "last_t", begin));
 	}
@@ -286,9 +378,9 @@ static void streams_table(struct view *v, json_t *streams)
 		fputs("  no audio\n", v->out);
 		return;
 	}
-	fprintf(v->out, "  %-9s %-6s %8s %8s %6s %7s %8s %8s %8s %6s %6s\n", "",
-		"codec", "packets", "expected", "lost", "loss %", "jitter",
-		"max ms", "rtt ms", "MOS", "R");
+	fprintf(v->out, "  %-8s %-6s %7s %5s %6s %6s %6s %6s %5s %8s\n", "",
+		"codec", "packets", "lost", "loss %", "jitter", "max ms",
+		"rtt ms", "MOS", "R");
 	json_array_foreach(streams, i, s)
 	{
 		stream_row(v, s);
@@ -308,26 +400,29 @@ static void streams_table(struct view *v, json_t *streams)
 
 static void tones_line(struct view *v, const json_t *tones)
 {
+	char text[512] = "            tones:";
 	json_t *t;
 	size_t i;
 
-	if (json_array_size(tones) == 0)
-		return;
-	fputs("            tones:", v->out);
 	json_array_foreach(tones, i, t)
 	{
+		size_t used = strlen(text);
 		char c[3][CELL_BYTES];
 
-		fprintf(v->out, "%s %s Hz %s dBov %s ms", i ? "," : "",
-			cell(c[0], t, "hz", 1), cell(c[1], t, "dbov", 1),
-			cell(c[2], t, "ms", 0));
+		str_print(text + used, sizeof(text) - used,
+			  "%s %s Hz %s dBov %s ms", i ? "," : "",
+			  cell(c[0], t, "hz", 1), cell(c[1], t, "dbov", 1),
+			  cell(c[2], t, "ms", 0));
 	}
-	fputc('\n', v->out);
+	if (json_array_size(tones))
+		view_line(v, "%s", text);
 }
 
 /* Print the measurements of the decoded audio. */
 static void audio_lines(struct view *v, json_t *streams)
 {
+	char one_way[2 * CELL_BYTES], match[2 * CELL_BYTES],
+		delay[3 * CELL_BYTES];
 	json_t *s;
 	size_t i;
 
@@ -335,28 +430,31 @@ static void audio_lines(struct view *v, json_t *streams)
 	{
 		json_t *a = json_object_get(s, "audio");
 		bool out = strcmp(text_of(s, "dir"), "out") == 0;
-		char c[6][CELL_BYTES];
+		char c[5][CELL_BYTES];
 
 		if (!a)
 			continue;
-		fprintf(v->out,
-			"  %-9s level %s dBov, peak %s dBov, clipped %s %%, "
-			"longest silence %s ms",
-			out ? "said" : "heard", cell(c[0], a, "level_dbov", 1),
-			cell(c[1], a, "peak_dbov", 1),
-			cell(c[2], a, "clipped_pct", 2),
-			cell(c[3], a, "silence_max_ms", 0));
+		one_way[0] = match[0] = delay[0] = '\0';
 		if (!out)
-			fprintf(v->out, ", one-way %s ms",
-				cell(c[4], a, "one_way_ms", 0));
+			str_print(one_way, sizeof(one_way), ", one-way %s ms",
+				  cell(c[0], a, "one_way_ms", 0));
 		if (json_object_get(a, "prompt_match"))
-			fprintf(v->out, ", prompt %s",
-				cell(c[5], a, "prompt_match", 2));
+			str_print(match, sizeof(match), ", prompt %s",
+				  cell(c[0], a, "prompt_match", 2));
 		if (json_object_get(a, "delay_avg_ms"))
-			fprintf(v->out, ", delay %s ms of %s markers",
-				cell(c[5], a, "delay_avg_ms", 1),
-				cell(c[4], a, "markers", 0));
-		fputc('\n', v->out);
+			str_print(delay, sizeof(delay),
+				  ", delay %s ms of %s markers",
+				  cell(c[0], a, "delay_avg_ms", 1),
+				  cell(c[1], a, "markers", 0));
+		view_line(v,
+			  "  %-9s level %s dBov, peak %s dBov, clipped %s %%, "
+			  "longest silence %s ms%s%s%s",
+			  out ? "said" : "heard",
+			  cell(c[0], a, "level_dbov", 1),
+			  cell(c[1], a, "peak_dbov", 1),
+			  cell(c[2], a, "clipped_pct", 2),
+			  cell(c[3], a, "silence_max_ms", 0), one_way, match,
+			  delay);
 		tones_line(v, json_object_get(a, "tones"));
 	}
 }

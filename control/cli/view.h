@@ -1,5 +1,6 @@
 /**
- * Terminal output: one live line per second, then the final table.
+ * Terminal output: one live line per second, then the final table. On a terminal
+ * both fit its width, and 80 columns.
  */
 #ifndef OFFHOOK_CONTROL_CLI_VIEW_H
 #define OFFHOOK_CONTROL_CLI_VIEW_H

@@ -1,5 +1,6 @@
 """`offhook call`: one call in the foreground, without a controller."""
 import json
+import os
 import re
 import subprocess
 import time
@@ -8,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from peers import ROOT, SUBSCRIBERS, Kamailio, SilentPort, SippCallee, answers_options
+from terminal import on_terminal
 
 
 @pytest.fixture
@@ -33,6 +35,23 @@ def test_call_to_a_foreign_phone(offhook, tmp_path, ports):
     # 5 s at 50 packets/s
     counts = [int(n) for n in re.findall(r"\b(2[45]\d)\b", out)]
     assert any(249 <= n <= 251 for n in counts), out
+
+
+def test_call_on_a_terminal_fits_80_columns(build, tmp_path, ports):
+    with SippCallee(tmp_path, ports.phone, ports.relay) as phone:
+        status, text = on_terminal(
+            [build / "offhook", "call", f"sip:phone@127.0.0.1:{ports.phone}", "--duration", 3],
+            tmp_path, {**os.environ, "TERM": "xterm"})
+        assert status == 0, text
+        assert phone.wait() == 0
+    lines = text.replace("\r\x1b[K", "\n").splitlines()
+    assert all(len(line) <= 80 for line in lines), lines
+    live = [line for line in lines if re.match(r"\d\d:\d\d  out ", line)]
+    assert live and all(re.search(r" \| in .*MOS (4\.4\d|-)$", line) and len(line) < 80
+                        for line in live), lines
+    # sent streams have no expected packets, and R says what it is of
+    assert "expected" not in text
+    assert re.search(r"(?m)^  received PCMU +\d+ +0 +0\.00 .* 4\.41 93\.2/100$", text)
 
 
 def test_call_refused_by_the_proxy(offhook, tmp_path, ports):

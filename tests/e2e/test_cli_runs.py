@@ -1,18 +1,15 @@
 """`offhook run` and `offhook key` with a controller."""
-import fcntl
 import json
 import os
-import pty
 import re
-import struct
 import subprocess
-import termios
 import time
 
 import pytest
 
 from controller import Controller
 from fake_agent import FakeAgent, evidence, good_call, point, registered
+from terminal import on_terminal
 from test_api_project_runs import TIMES
 
 T0 = 1700000000
@@ -103,21 +100,9 @@ def offhook(build, tmp_path, lab):
 
     def terminal(*arguments, status=0, keys=""):
         """The same on a terminal of 80 columns. @return its lines"""
-        pid, fd = pty.fork()
-        if pid == 0:
-            os.chdir(tmp_path)
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-            os.execve(command[0], ["offhook", *map(str, arguments)], environment)
-        os.write(fd, keys.encode())
-        text = b""
-        try:
-            while part := os.read(fd, 65536):
-                text += part
-        except OSError:  # the end of the program
-            pass
-        os.close(fd)
-        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == status, text
-        return text.decode().replace("\r\n", "\n").splitlines()
+        found, text = on_terminal([*command, *arguments], tmp_path, environment, keys)
+        assert found == status, text
+        return text.splitlines()
 
     run.terminal = terminal
     return run
