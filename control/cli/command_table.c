@@ -332,6 +332,9 @@ static const char edit_help[] =
 	"the editor ends. A text that is wrong or refused is kept, and its file named.\n"
 	"Secrets stay as they are. Refused if somebody else changed it in the meantime.\n";
 
+static const char delete_help[] =
+	"  --yes  do not ask; without it, in a pipe, nothing is deleted\n";
+
 #define LIST                                                     \
 	{                                                        \
 		"list", "", "Print all of them as a table", NULL \
@@ -357,9 +360,9 @@ static const char edit_help[] =
 	{                                                                     \
 		"edit", "NAME", "Change one in $VISUAL or $EDITOR", edit_help \
 	}
-#define DELETE                                     \
-	{                                          \
-		"delete", "ID", "Delete one", NULL \
+#define DELETE                                            \
+	{                                                 \
+		"delete", "ID", "Delete one", delete_help \
 	}
 #define END                            \
 	{                              \
@@ -444,6 +447,12 @@ static const char run_list_help[] =
 	"\n"
 	"On a terminal texts are cut to its width, in a pipe they are whole.\n";
 
+static const char run_watch_help[] =
+	"  --retry-for S    how long the controller may be away (60)\n"
+	"\n"
+	"An interrupt ends the command, not the run. 0 passed, 1 failed, 3 errored,\n"
+	"stopped, or the end is not known.\n";
+
 static const char run_stats_help[] =
 	"  --role ROLE      of this role only\n"
 	"  --dir in|out     received or sent\n"
@@ -467,6 +476,9 @@ static const char run_compare_help[] =
 
 static const struct command_verb run_verbs[] = {
 	{"list", "[OPTION]...", "List runs, the newest first", run_list_help},
+	{"show", "RUN", "Print its verdict and conditions", NULL},
+	{"watch", "RUN", "Show how far it is, then its verdict",
+	 run_watch_help},
 	{"stop", "RUN", "Stop a run, and further attempts of it", NULL},
 	{"stats", "RUN [MEASURE]", "Print what was measured", run_stats_help},
 	{"ladder", "RUN", "Print its SIP messages as ladders", run_ladder_help},

@@ -9,6 +9,7 @@
 #include "control/cli/record_kinds.h"
 #include "control/cli/run_files.h"
 #include "control/cli/table.h"
+#include "control/cli/terminal.h"
 #include "control/wire/json.h"
 
 #include <getopt.h>
@@ -26,9 +27,11 @@ struct record_command {
 	const struct record_kind *kind;
 	const char *verb;
 	char id[RECORD_ID_BYTES]; /* numeric id or name; "": none */
+	const char *given;        /* as the user names it; NULL: none */
 	char **fields;            /* NAME=VALUE */
 	int field_count;
 	const char *file; /* --file of create; NULL: none */
+	bool yes;         /* delete without asking */
 };
 
 /* ---- verbs ---- */
@@ -162,12 +165,28 @@ static int update(struct record_command *c)
 	return status;
 }
 
+/* @return 0: the user agrees; else the exit status */
+static int confirm(const struct record_command *c)
+{
+	char question[300];
+
+	if (c->yes)
+		return 0;
+	if (isatty(STDIN_FILENO) != 1)
+		return client_usage("%s delete: add --yes", c->kind->command);
+	str_print(question, sizeof(question), "Delete the %s %s?",
+		  c->kind->command, c->given);
+	return terminal_confirm(question) ? 0 : CLI_EXIT_USAGE;
+}
+
 static int delete (struct record_command *c)
 {
 	char path[PATH_BYTES];
 	struct remote_answer a;
-	int status;
+	int status = confirm(c);
 
+	if (status)
+		return status;
 	str_print(path, sizeof(path), "%s/%s", c->kind->path, c->id);
 	status = client_call(c->client, "DELETE", path, NULL, NULL, &a);
 	if (!status)
@@ -249,18 +268,25 @@ static int read_arguments(struct record_command *c, bool id, bool fields,
 {
 	static const struct option options[] = {
 		{"file", required_argument, NULL, 'f'},
+		{"yes", no_argument, NULL, 'y'},
 		{NULL, 0, NULL, 0},
 	};
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option != 'f' || !may_be_file(c))
+		if (option == 'f' && may_be_file(c))
+			c->file = optarg;
+		else if (option == 'y' && strcmp(c->verb, "delete") == 0)
+			c->yes = true;
+		else
 			return client_usage("wrong option of `%s %s`",
 					    c->kind->command, c->verb);
-		c->file = optarg;
 	}
 	if (id) {
-		int status = read_id(c, optind < argc ? argv[optind] : NULL);
+		int status;
+
+		c->given = optind < argc ? argv[optind] : NULL;
+		status = read_id(c, c->given);
 
 		if (status)
 			return status;

@@ -29,6 +29,8 @@ static const struct remote_verb verbs[] = {
 	{"profile", "list", login_profile_list},
 	{"profile", "use", login_profile_use},
 	{"run", "list", run_list_main},
+	{"run", "show", run_show_main},
+	{"run", "watch", run_watch_main},
 	{"run", "stop", run_stop_main},
 	{"run", "stats", run_stats_main},
 	{"run", "ladder", run_ladder_main},

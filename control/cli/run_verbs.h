@@ -9,6 +9,8 @@ struct client;
 
 /** argv[0] is the verb. @return exit status */
 int run_list_main(struct client *c, int argc, char **argv);
+int run_show_main(struct client *c, int argc, char **argv);
+int run_watch_main(struct client *c, int argc, char **argv);
 int run_stop_main(struct client *c, int argc, char **argv);
 int run_stats_main(struct client *c, int argc, char **argv);
 int run_ladder_main(struct client *c, int argc, char **argv);

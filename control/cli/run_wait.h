@@ -21,7 +21,8 @@ struct run_wait_params {
 	const char *report_url; /* NULL: unknown */
 	const char *waiting; /* `waiting_for` that was already printed; NULL */
 	unsigned retry_s;    /* for how long a controller may be away */
-	int signals;         /* of run_signals_open() */
+	int signals; /* of run_signals_open(); -1: signals end the program, the
+		      * run goes on */
 	/* True: the run cannot end any more. Asked before each request; prints
 	 * nothing. NULL: not asked */
 	bool (*broken)(void *arg);

@@ -58,7 +58,7 @@ def test_schedules(offhook, lab):
     assert "enabled: 1\n" in offhook("schedule", "enable", number)
     wrong = offhook("schedule", "update", number, "cron=61 * * * *", "timezone=Nowhere", status=3)
     assert wrong == "offhook: cron: minute: 61 is not from 0 to 59\n"
-    assert offhook("schedule", "delete", number) == ""
+    assert offhook("schedule", "delete", number, "--yes") == ""
     assert "there is no such schedule" in offhook("schedule", "show", number, status=3)
     assert json.loads(offhook("schedule", "list", "--json")) == []
 
@@ -75,7 +75,7 @@ def test_templates_from_files(offhook, lab, tmp_path):
     # escape sequences in a name do not reach the terminal
     lab.c.api("POST", "/callback-templates", {"name": "\x1b[2Jx\n", "body": ""})
     assert "?[2Jx?" in offhook("callback-template", "list")
-    offhook("callback-template", "delete", template["id"])
+    offhook("callback-template", "delete", template["id"], "--yes")
     assert "cannot be read" in offhook("callback-template", "create", "name=x", "body=@nothing",
                                        status=2)
 
@@ -213,8 +213,8 @@ def test_names_in_place_of_ids(offhook, lab):
                                         "description=x")
     again = json.loads(offhook("pool", "create", "name=cli", "--json"))["agent_pool"]["id"]
     assert json.loads(offhook("pool", "show", "cli", "--json"))["agent_pool"]["id"] == again
-    offhook("pool", "delete", "cli")
+    offhook("pool", "delete", "cli", "--yes")
     assert "there is no pool cli" in offhook("pool", "show", "cli", status=3)
     unknown = offhook("project", "show", "\x1b[2J../tests", status=3)
     assert "there is no project ?[2J../tests" in unknown
-    offhook("project", "delete", "Twice as \x1b[1mnice")
+    offhook("project", "delete", "Twice as \x1b[1mnice", "--yes")

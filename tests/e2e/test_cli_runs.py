@@ -1,7 +1,9 @@
 """`offhook run` and `offhook key` with a controller."""
+import concurrent.futures
 import json
 import os
 import re
+import signal
 import subprocess
 import time
 
@@ -220,15 +222,51 @@ def test_stop(offhook, lab):
 
 @pytest.mark.parametrize("arguments", [
     ["run"], ["run", "explode"], ["run", "stop"], ["run", "stop", "../1"], ["run", "stop", "1", "2"],
-    ["run", "ladder", "1", "--wait"], ["run", "compare", "1"], ["run", "stats", "1", "a/b"],
+    ["run", "ladder", "1", "--wait"], ["run", "watch", "1", "--retry-for", "x"], ["run", "compare", "1"], ["run", "stats", "1", "a/b"],
     ["run", "download", "1", "2", "3"], ["run", "list", "--count", "0"], ["run", "list", "x"]])
 def test_wrong_usage(offhook, arguments):
     assert "offhook" in offhook(*arguments, status=2)
 
 
 def test_unknown_run(offhook):
-    for verb in (["stats"], ["ladder"], ["stop"], ["download"], ["compare", "1"]):
+    for verb in (["show"], ["watch"], ["stats"], ["ladder"], ["stop"], ["download"], ["compare", "1"]):
         assert "offhook: " in offhook("run", *verb, 999999, status=3)
+
+
+def test_show(offhook, lab):
+    text = offhook("run", "show", lab.bad["id"])
+    assert text.startswith(f"run       {lab.bad['id']}, {lab.bad['session_id']}\npool      pool\n")
+    assert "FAILED: registration" in text and "expected" in text and "Report: http" in text
+    assert ESCAPE not in text
+    shown = json.loads(offhook("run", "show", lab.bad["session_id"], "--json"))["run"]
+    there = lab.c.api("GET", f"/runs/{lab.bad['id']}")["run"]
+    assert shown.pop("report_url") and there.pop("report_url") and shown == there
+
+
+def test_watch(offhook, lab):
+    assert "PASSED" in offhook("run", "watch", lab.good["id"])
+    offhook("run", "watch", lab.bad["id"], status=1)
+    job = lab.start()
+    shown = offhook("run", "show", job["session_id"])
+    assert "phase     " in shown and "report    http" in shown
+    with concurrent.futures.ThreadPoolExecutor() as others:
+        watching = others.submit(offhook, "run", "watch", job["session_id"], "--json", status=3)
+        assert lab.c.api("POST", f"/runs/{job['session_id']}/stop")
+        assert lab.agent.finish(job, "stopped").ok
+        watching.result()
+
+
+def test_an_interrupt_of_watch_leaves_the_run(offhook, lab, build):
+    job = lab.start()
+    watch = subprocess.Popen(
+        [build / "offhook", "run", "watch", job["session_id"]], stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "OFFHOOK_URL": lab.c.witness().url,
+             "OFFHOOK_KEY": ":".join(lab.c.keys["admin"])})
+    assert watch.stderr.readline()  # it says how far the run is
+    watch.send_signal(signal.SIGINT)
+    assert watch.wait(60) == -signal.SIGINT
+    assert lab.c.api("GET", f"/runs/{job['session_id']}")["run"]["status"] == "running"
+    assert lab.agent.finish(job, "stopped").ok
 
 
 def test_keys(offhook, lab):
@@ -240,7 +278,12 @@ def test_keys(offhook, lab):
     assert made["secret"] not in offhook("key", "list")
     assert made["public_key"] in offhook("key", "list")
     assert json.loads(offhook("key", "list", "--json"))
-    offhook("key", "delete", "ci & co")
+    # on a terminal it asks, in a pipe it wants --yes
+    assert "add --yes" in offhook("key", "delete", "ci & co", status=2)
+    assert "Delete the key ci & co? [y/N]" in "".join(
+        offhook.terminal("key", "delete", "ci & co", status=2, keys="n\n"))
+    assert made["public_key"] in offhook("key", "list")
+    offhook("key", "delete", "ci & co", "--yes")
     assert lab.c.session.get(f"{lab.c.url}/api/v2/runs", auth=pair, timeout=30).status_code == 401
 
 
