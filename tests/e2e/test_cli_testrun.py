@@ -436,5 +436,5 @@ def test_export_and_create_from_a_file(lab, offhook, build, environment, tmp_pat
     offhook("user", "create", "--file", "copy.yaml", status=2)
     offhook("test", "export", "a copy", "--to", "folder")
     assert (tmp_path / "folder/tests.yaml").exists()
-    offhook("test", "delete", "a copy")
+    offhook("test", "delete", "a copy", "--yes")
     assert "a copy" not in offhook("test", "list")[0]

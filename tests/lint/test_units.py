@@ -87,6 +87,19 @@ def test_what_a_unit_starts_is_installed(name, root):
     assert (root / "usr/share/man" / f"man{page[1]}" / ".".join(page)).is_file()
 
 
+@pytest.mark.parametrize("name", ["offhook-agent.conf", "offhook-controller.conf"])
+def test_each_key_is_in_the_manual(name, root):
+    page = (root / "usr/share/man/man5" / f"{name}.5").read_text()
+    keys = re.findall(r"(?m)^#(\w+) = (.*)$", (ROOT / "conf" / name).read_text())
+    told = re.findall(r"(?m)^\\fB(\w+)\\fR = (.*)$", page)
+    assert [(key, default.replace("\\-", "-")) for key, default in told] == keys
+    assert page.startswith(f".TH {name.upper()} 5 ")
+    done = subprocess.run(["groff", "-man", "-Tutf8", "-ww"], input=page, text=True, timeout=60,
+                          capture_output=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert " port, 0 to 65535" in re.sub(r"\s+", " ", done.stdout)
+
+
 def test_completions_are_installed(root):
     for name in ("bash-completion/completions/offhook", "zsh/vendor-completions/_offhook",
                  "fish/vendor_completions.d/offhook.fish"):
