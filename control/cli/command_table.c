@@ -155,6 +155,7 @@ static const char local_help[] =
 	"own, which end with the command, and prints the verdicts.\n"
 	"\n"
 	"  --test NAME         only this test; may be repeated (default: all)\n"
+	"  --set PATH=VALUE    override a value of one test, as offhook test run\n"
 	"  --junit FILE, --html FILE, --markdown FILE  the reports of the runs\n"
 	"  --bind ADDRESS      of this host, for SIP and RTP (default: 127.0.0.1)\n"
 	"  --rtp-ports MIN-MAX  for RTP (default: 20000-29999)\n"

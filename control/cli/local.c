@@ -7,6 +7,7 @@
 #include "control/cli/code_files.h"
 #include "control/cli/code_schema.h"
 #include "control/cli/exit_code.h"
+#include "control/cli/fields.h"
 #include "control/cli/local_system.h"
 #include "control/cli/run_result.h"
 #include "control/cli/run_wait.h"
@@ -18,6 +19,7 @@
 #include <string.h>
 
 #define FILES_MAX    100
+#define SETS_MAX     1000
 #define PATH_BYTES   256
 #define ENROL_NS_MAX (60 * NS_PER_S)
 #define RTP_MIN      20000
@@ -39,6 +41,8 @@ struct local {
 	size_t file_count;
 	const char *tests[FILES_MAX];
 	size_t test_count;
+	char *sets[SETS_MAX]; /* NAME=VALUE */
+	int set_count;
 	unsigned agents; /* of each pool */
 	struct local_system_params params;
 	const char *report_paths[REPORTS];
@@ -46,6 +50,7 @@ struct local {
 	struct client *client;
 	json_t *schema;
 	struct code_files *records;
+	json_t *overrides; /* of --set */
 	struct local_system *system;
 	json_t *chosen;   /* tests, as the controller lists them */
 	json_t *finished; /* runs, as GET /runs/ID has them */
@@ -100,6 +105,12 @@ static int read_option(struct local *l, int option)
 		return 0;
 	case 'r':
 		return read_ports(l, optarg);
+	case 's':
+		if (l->set_count == SETS_MAX)
+			return client_usage("there are more than %d --set",
+					    SETS_MAX);
+		l->sets[l->set_count++] = optarg;
+		return 0;
 	case 'k':
 		l->params.keep = true;
 		return 0;
@@ -113,6 +124,7 @@ static int read_options(struct local *l, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"test", required_argument, NULL, 't'},
+		{"set", required_argument, NULL, 's'},
 		{"agents", required_argument, NULL, 'a'},
 		{"bind", required_argument, NULL, 'b'},
 		{"rtp-ports", required_argument, NULL, 'r'},
@@ -224,6 +236,31 @@ static size_t count_projects(const struct local *l)
 	return count;
 }
 
+static size_t count_chosen(const struct local *l)
+{
+	size_t count, chosen = 0;
+	const struct code_record *r = code_files_records(l->records, &count);
+
+	for (size_t i = 0; i < count; i++)
+		chosen += r[i].kind == CODE_TEST &&
+			  is_chosen(l, name_of(r[i].value));
+	return chosen;
+}
+
+static int read_overrides(struct local *l)
+{
+	static const char *const known[] = {"retries_on_failure", NULL};
+	int status;
+
+	if (l->set_count && count_chosen(l) > 1)
+		return client_usage("--set is about one test, and there are "
+				    "%zu: choose with --test",
+				    count_chosen(l));
+	l->overrides = json_object();
+	status = fields_read(l->overrides, l->sets, l->set_count);
+	return status ? status : fields_check_paths(l->overrides, known);
+}
+
 static int read_files(struct local *l)
 {
 	const struct code_record *r;
@@ -241,6 +278,9 @@ static int read_files(struct local *l)
 		if (!has_test(l, l->tests[i]))
 			return client_usage("there is no test %s in the files",
 					    l->tests[i]);
+	status = read_overrides(l);
+	if (status)
+		return status;
 	if (wants_reports(l) && count_projects(l) > 1)
 		return client_usage("a report is about one project, and the "
 				    "tests are of %zu: choose with --test",
@@ -353,61 +393,50 @@ static bool has_status(const json_t *run, const char *status)
 	return own && strcmp(own, status) == 0;
 }
 
-/* Read the runs of a project run as a whole, and print them. */
-static int note_runs(struct local *l, const json_t *project_run)
+/* Read a run as a whole, and print it. */
+static int note_run(struct local *l, const json_t *row)
+{
+	char path[PATH_BYTES];
+	struct remote_answer a;
+	json_t *run;
+	int status;
+
+	str_print(path, sizeof(path), "/runs/%s", text_of(row, "session_id"));
+	status = client_call(l->client, "GET", path, NULL, NULL, &a);
+	if (status)
+		return status;
+	run = json_object_get(a.body, "run");
+	/* its controller ends with this command */
+	json_object_del(run, "report_url");
+	json_array_append(l->finished, run);
+	if (!client_json(l->client))
+		run_result_print(l->client, run);
+	fflush(stdout);
+	remote_answer_release(&a);
+	return 0;
+}
+
+/* @param over  the run, or the project run with its runs */
+static int note_runs(struct local *l, bool project, const json_t *over)
 {
 	json_t *row;
 	int status = 0;
 	size_t i;
 
-	json_array_foreach(json_object_get(project_run, "runs"), i, row)
+	if (!project)
+		return note_run(l, over);
+	json_array_foreach(json_object_get(over, "runs"), i, row)
 	{
-		char path[PATH_BYTES];
-		struct remote_answer a;
-		json_t *run;
-
-		str_print(path, sizeof(path), "/runs/%s",
-			  text_of(row, "session_id"));
-		status = client_call(l->client, "GET", path, NULL, NULL, &a);
-		if (status)
-			break;
-		run = json_object_get(a.body, "run");
-		/* its controller ends with this command */
-		json_object_del(run, "report_url");
-		json_array_append(l->finished, run);
-		if (!client_json(l->client))
-			run_result_print(l->client, run);
-		remote_answer_release(&a);
+		if (!status)
+			status = note_run(l, row);
 	}
-	fflush(stdout);
-	return status;
-}
-
-static int wait_for(struct local *l, const char *uuid)
-{
-	const struct run_wait_params params = {
-		.client = l->client,
-		.uuid = uuid,
-		.project = true,
-		.signals = local_system_signals(l->system),
-		.broken = local_system_broken,
-		.arg = l->system,
-	};
-	json_t *project_run = NULL;
-	int status = run_wait(&params, &project_run);
-
-	if (status)
-		local_system_complain(l->system);
-	else
-		status = note_runs(l, project_run);
-	if (!status &&
-	    strcmp(text_of(project_run, "run_status"), "stopped") == 0)
+	if (strcmp(text_of(over, "run_status"), "stopped") == 0)
 		l->stopped = true;
-	json_decref(project_run);
 	return status;
 }
 
-static int save_reports(struct local *l, const char *uuid)
+/* @param runs  path of its kind of runs: "/runs" */
+static int save_reports(struct local *l, const char *runs, const char *uuid)
 {
 	char path[PATH_BYTES];
 	int status = 0;
@@ -415,11 +444,38 @@ static int save_reports(struct local *l, const char *uuid)
 	for (size_t i = 0; i < REPORTS; i++) {
 		if (!l->report_paths[i])
 			continue;
-		str_print(path, sizeof(path), "/projects/runs/%s/report/%s",
-			  uuid, report_names[i]);
+		str_print(path, sizeof(path), "%s/%s/report/%s", runs, uuid,
+			  report_names[i]);
 		if (client_replace(l->client, path, l->report_paths[i]))
 			status = CLI_EXIT_ERRORED;
 	}
+	return status;
+}
+
+/* Wait for the end of a run or project run, print it and save its reports. */
+static int finish(struct local *l, bool project, const char *uuid)
+{
+	const struct run_wait_params params = {
+		.client = l->client,
+		.uuid = uuid,
+		.project = project,
+		.signals = local_system_signals(l->system),
+		.broken = local_system_broken,
+		.arg = l->system,
+	};
+	json_t *over = NULL;
+	int status = run_wait(&params, &over);
+
+	if (status)
+		local_system_complain(l->system);
+	else
+		status = note_runs(l, project, over);
+	if (!status)
+		/* a run's last attempt has another id than the first one */
+		status = save_reports(l, project ? "/projects/runs" : "/runs",
+				      project ? uuid
+					      : text_of(over, "session_id"));
+	json_decref(over);
 	return status;
 }
 
@@ -429,7 +485,6 @@ static int run_project(struct local *l, json_int_t project)
 	json_t *body = json_pack("{s:[]}", "test_ids"), *test;
 	char path[PATH_BYTES];
 	struct remote_answer a;
-	const char *uuid;
 	size_t i;
 	int status;
 
@@ -444,10 +499,28 @@ static int run_project(struct local *l, json_int_t project)
 	json_decref(body);
 	if (status)
 		return status;
-	uuid = json_string_value(json_object_get(a.body, "project_run_uuid"));
-	status = wait_for(l, uuid);
-	if (!status)
-		status = save_reports(l, uuid);
+	status = finish(l, true, text_of(a.body, "project_run_uuid"));
+	remote_answer_release(&a);
+	return status;
+}
+
+/* Run the only chosen test with its overrides. */
+static int run_overridden(struct local *l)
+{
+	char path[PATH_BYTES];
+	struct remote_answer a;
+	int status;
+
+	str_print(path, sizeof(path), "/tests/%lld/run",
+		  (long long)id_of(json_array_get(l->chosen, 0), "id"));
+	status = client_call_form(l->client, "POST", path, l->overrides, NULL,
+				  &a);
+	if (status && remote_status(client_remote(l->client)) == 422)
+		return CLI_EXIT_USAGE;
+	if (status)
+		return status;
+	status = finish(l, false,
+			text_of(json_object_get(a.body, "data"), "session_id"));
 	remote_answer_release(&a);
 	return status;
 }
@@ -478,6 +551,10 @@ static int run_all(struct local *l)
 	size_t i;
 
 	l->finished = json_array();
+	if (!status && l->set_count) {
+		json_decref(projects);
+		return run_overridden(l);
+	}
 	json_array_foreach(projects, i, project)
 	{
 		if (!status && !l->stopped)
@@ -536,6 +613,7 @@ static void release(struct local *l)
 {
 	json_decref(l->chosen);
 	json_decref(l->finished);
+	json_decref(l->overrides);
 	local_system_free(l->system);
 	code_files_free(l->records);
 	json_decref(l->schema);

@@ -148,6 +148,20 @@ def test_one_of_several_tests_as_json(lab):
     assert (run["test_name"], run["status"], run["project_name"]) == ("Call", "passed", "Office")
 
 
+def test_overrides(lab):
+    """One run of `POST /tests/ID/run` instead of a project run."""
+    lab.run("lab.yaml", "--test", "No such number", "--set", "step.0.0.dial_destination=1008",
+            "--set", "retries_on_failure=1", "--junit", "set.xml", "--json", status=1)
+    run, = json.loads(lab.out)["runs"]
+    assert (run["status"], run["attempt"]) == ("failed", 2)
+    suite, = junitparser.JUnitXml.fromfile(str(lab.folder / "set.xml"))
+    assert "2" in {p.value for p in suite.properties() if p.name == "attempt"}
+    for options, said in [(["--set", "step.0.0.nothing=1"], "nothing"), (["--set", "x=1"], "x"),
+                          (["--set", "step.0.7.wait_ms=1"], "7")]:
+        assert said in lab.run("small.yaml", *options, status=2)
+    assert "choose with --test" in lab.run("lab.yaml", "--set", "step.0.0.role=x", status=2)
+
+
 def test_an_errored_test(lab):
     """The planner refuses it."""
     (lab.folder / "errored.yaml").write_text(SMALL.replace("{type: answer, role: caller}, ", ""))
