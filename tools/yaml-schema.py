@@ -46,8 +46,8 @@ def changed(schemas):
     rename(test, "callback_template_name", "callback_template", named("callback template"))
     rename(test, "callback_secret", "callback_secret", {"$ref": "#/components/schemas/Secret"})
     del test["properties"]["has_callback_secret"]
-    rename(test, "callback_on_failure", "callback_on_failure",
-           {"type": ["boolean", "null"], "default": False})
+    for flag in ("callback_on_failure", "callback_on_recovery"):
+        rename(test, flag, flag, {"type": ["boolean", "null"], "default": False})
     rename(schedule, "test_id", "test", named("test"))
     rename(schedule, "project_id", "project", named("project"))
     rename(schedule, "test_ids", "tests", {

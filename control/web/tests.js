@@ -10,7 +10,7 @@ const TYPING_MS = 250;
 const STATES = ['failed', 'flaky', 'errored', 'stopped', 'never_run', 'passed'];
 const WORDS = { never_run: 'never run' };
 const KEPT = ['project_id', 'agentpool_id', 'steps', 'conditions', 'description', 'tags', 'scenario', 'record',
-  'callback_on_failure', 'callback_template_name', 'callback_url', 'retries_on_failure'];
+  'callback_on_failure', 'callback_on_recovery', 'callback_template_name', 'callback_url', 'retries_on_failure'];
 
 const asked = () => Object.fromEntries(new URLSearchParams(location.search));
 

@@ -55,6 +55,7 @@ tests:
       - {role: caller, condition_type: caller-mos-conditions, conditions: [{type: ge, value: 4}]}
     record: none
     callback_on_failure: true
+    callback_on_recovery: true
     callback_template: Chat
     callback_url: https://chat.example/hook
     callback_secret: {env: CHAT_SECRET}

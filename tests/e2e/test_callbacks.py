@@ -12,7 +12,7 @@ from certificates import Authority
 from controller import ROOT, Controller
 from receiver import Receiver
 from test_api_basics import problem
-from test_api_project_runs import Lab, TIMES
+from test_api_project_runs import TIMES, Lab, user_of
 
 CONF = {**TIMES, "callback_allow": "127.0.0.1", "callback_retry_s": 1, "callback_timeout_s": 1}
 SECRET = "tell nobody, not even in the log"
@@ -23,7 +23,8 @@ def lab():
     with Controller(**CONF) as c:
         lab = Lab(c)
         lab.standing = lab.make("projects", name="callbacks")
-        with lab.worker():
+        lab.verdict = None  # of a test that wants others than its users say
+        with lab.worker(lambda spec: (lab.verdict or user_of)(spec)):
             yield lab
         assert SECRET not in c.log()
 
@@ -109,6 +110,43 @@ def test_who_is_not_told(lab, make_test):
         ended(lab, started(lab, make_test(), callback_url=r.url))
         assert len(r.got) == 1
         assert [callbacks(lab, run) for run in [*runs, held]] == [[]] * 4
+
+
+def test_recovery_is_told_once(lab, make_test):
+    """By the first run that passes after a verdict of failed or errored. A stopped run has no
+    verdict, and an attempt that was repeated is none."""
+    outcomes = iter(())
+    lab.verdict = lambda spec: next(outcomes)
+    with Receiver() as r:
+        more = {"callback_url": r.url, "callback_on_recovery": 1, "retries_on_failure": 1}
+        both, alone = make_test(callback_on_failure=1, **more), make_test(**more)
+        never = make_test(callback_on_failure=1, **{**more, "callback_on_recovery": 0})
+        try:
+            # what the attempts of each run do
+            for attempts in (["passed"], ["failed", "passed"], ["failed", "failed"], ["hold"], ["passed"],
+                             ["passed"], ["error", "error"], ["failed", "failed"], ["passed"]):
+                for test in (both, alone, never):
+                    outcomes = iter(attempts)
+                    session = started(lab, test)
+                    if attempts == ["hold"]:
+                        lab.c.api("POST", f"/runs/{session}/stop")
+                    over(lab, session)
+        finally:
+            lab.verdict = None
+        expected = [(test, status) for test, statuses in (
+            (both, ("failed", "passed", "errored", "failed", "passed")), (alone, ("passed", "passed")),
+            (never, ("failed", "errored", "failed"))) for status in statuses]
+        lab.waits_for(lambda: len(r.got) >= len(expected), 60)
+        # one that is reported, after them
+        ended(lab, started(lab, make_test(), callback_url=r.url))
+        told = [json.loads(request["body"]) for request in r.got][:-1]
+        assert [(t["test_id"], t["status"]) for t in sorted(told, key=lambda t: t["id"])
+                if t["test_id"] == both] == expected[:5]
+        assert sorted((t["test_id"], t["status"]) for t in told) == sorted(expected)
+        runs = lab.c.api("GET", f"/runs?filtername=test_id&filterval={alone}&count=100")["runs"]
+        ids = [run["id"] for run in runs][::-1]
+        # of the nine runs and their three repetitions that ended
+        assert [ids.index(t["id"]) for t in told if t["test_id"] == alone] == [6, 12]
 
 
 def test_errored_run_is_told_without_signature(lab, make_test):

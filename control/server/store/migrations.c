@@ -8,6 +8,13 @@ extern const char schema_011[]; /* schema-011.sql */
 const struct migration migrations[] = {
 	{10, "base", schema_010, NULL},
 	{11, "verdicts of runs", schema_011, NULL},
+	{12, "callbacks on recovery",
+	 "ALTER TABLE test ADD COLUMN callback_on_recovery INTEGER NOT NULL "
+	 "DEFAULT 0;"
+	 /* verdicts that the run's callback is about: failure recovery both */
+	 "ALTER TABLE run ADD COLUMN callback_on TEXT NOT NULL "
+	 "DEFAULT 'failure';",
+	 NULL},
 };
 
 const size_t migration_count = sizeof(migrations) / sizeof(*migrations);

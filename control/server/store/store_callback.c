@@ -46,12 +46,24 @@ static int open_json(struct store *s, const char *purpose,
 	return *ret ? 0 : -ENOMEM;
 }
 
+static bool is_on(const json_t *test, const char *flag)
+{
+	return json_integer_value(json_object_get(test, flag)) == 1;
+}
+
 json_t *callback_wanted(const json_t *test)
 {
-	bool wanted = json_integer_value(json_object_get(
-			      test, "callback_on_failure")) == 1;
+	return is_on(test, "callback_on_failure") ||
+			       is_on(test, "callback_on_recovery")
+		       ? json_object_get(test, "callback")
+		       : NULL;
+}
 
-	return wanted ? json_object_get(test, "callback") : NULL;
+const char *callback_on(const json_t *test)
+{
+	if (!is_on(test, "callback_on_recovery"))
+		return "failure";
+	return is_on(test, "callback_on_failure") ? "both" : "recovery";
 }
 
 int callback_seal(struct store *s, json_t *callback, uint8_t **ret,

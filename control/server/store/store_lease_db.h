@@ -61,8 +61,12 @@ int lease_integer(struct db *db, const char *sql, const struct db_value *params,
 int callback_seal(struct store *s, json_t *callback, uint8_t **ret,
 		  size_t *ret_len);
 
-/** Get the callback of a test. @return borrowed; NULL: callback_on_failure is
- * off */
+/** Get the callback of a test. @return borrowed; NULL: callback_on_failure and
+ * callback_on_recovery are off */
 json_t *callback_wanted(const json_t *test);
+
+/** Get the verdicts that the callback of a test is about, as run.callback_on
+ * has them. */
+const char *callback_on(const json_t *test);
 
 #endif

@@ -60,6 +60,7 @@ static int insert_run(struct db *db, const struct run_new *run,
 				    : db_text(NULL),
 		callback_box,
 		db_text(print),
+		db_text(callback_on(test)),
 	};
 	int err = -ENOMEM;
 
@@ -73,10 +74,10 @@ static int insert_run(struct db *db, const struct run_new *run,
 			"interval_s, max_duration_s, created_at, attempt, "
 			"retry_of, retries_left, retry_box, callback_state, "
 			"project_run_id, project_position, callback_box, "
-			"test_print, phase, status) "
+			"test_print, callback_on, phase, status) "
 			"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, "
 			"$10, $11, $12, $13, $14, $15, $16, $17, $18, $19, "
-			"$20, $21, $22, $23, $24, $25, 'queued', "
+			"$20, $21, $22, $23, $24, $25, $26, 'queued', "
 			"'running') "
 			"RETURNING id",
 			LEASE_PARAMS(params), ret_id);
@@ -295,6 +296,21 @@ void run_case_release(struct run_case *c)
 /* SQL, $2 is the status: true if the run starts again. */
 #define AGAIN "$2 IN ('failed', 'errored') AND retries_left > 0"
 
+/* SQL: true if the run's failure calls back. */
+#define CALLS_ON_FAILURE \
+	"callback_state = 'wanted' AND callback_on <> 'recovery'"
+
+/* SQL, $2 is the status: true if the run passed, calls back then, and the
+ * verdict of the test before it was another. */
+#define CALLS_ON_RECOVERY                                               \
+	"$2 = 'passed' AND callback_state = 'wanted' "                  \
+	"AND callback_on <> 'failure' AND (SELECT p.status FROM run p " \
+	"WHERE p.test_id = run.test_id AND p.id < run.id "              \
+	"AND p.phase = 'done' "                                         \
+	"AND p.status IN ('passed', 'failed', 'errored') "              \
+	"AND p.retry_state IN ('none', 'refused') "                     \
+	"ORDER BY p.id DESC LIMIT 1) IN ('failed', 'errored')"
+
 int store_run_done(struct store *s, int64_t run_id, const char *status,
 		   const char *description, json_t *verdicts, int64_t now)
 {
@@ -318,11 +334,13 @@ int store_run_done(struct store *s, int64_t run_id, const char *status,
 				 "retry_box = CASE WHEN " AGAIN
 				 " THEN retry_box ELSE NULL END, "
 				 "callback_box = CASE WHEN $2 IN ('failed', "
-				 "'errored') THEN callback_box ELSE NULL END, "
+				 "'errored') OR (" CALLS_ON_RECOVERY
+				 ") THEN callback_box ELSE NULL END, "
 				 "callback_state = CASE "
 				 "WHEN NOT (" AGAIN ") AND $2 IN ('failed', "
-				 "'errored') AND callback_state = 'wanted' "
-				 "THEN 'due' ELSE callback_state END "
+				 "'errored') AND " CALLS_ON_FAILURE
+				 " THEN 'due' WHEN " CALLS_ON_RECOVERY
+				 " THEN 'due' ELSE callback_state END "
 				 "WHERE id = $1 AND phase = 'judging'",
 				 LEASE_PARAMS(params));
 		if (err > 0) {
@@ -376,7 +394,7 @@ static int test_row(const struct db_value *row, size_t columns, void *arg)
 		return err;
 	reading->test = json_pack(
 		"{s:I, s:s, s:s, s:I, s:s, s:I, s:s, s:o, s:o, s:o, s:s, s:I, "
-		"s:I, s:o}",
+		"s:I, s:I, s:o}",
 		"id", (json_int_t)row[0].integer, "name",
 		(const char *)row[1].bytes, "scenario",
 		(const char *)row[2].bytes, "project_id",
@@ -387,20 +405,22 @@ static int test_row(const struct db_value *row, size_t columns, void *arg)
 		"steps", record_json(&row[8]), "conditions",
 		record_json(&row[9]), "record", (const char *)row[10].bytes,
 		"callback_on_failure", (json_int_t)row[11].integer,
-		"retries_on_failure", (json_int_t)row[12].integer, "callback",
+		"retries_on_failure", (json_int_t)row[12].integer,
+		"callback_on_recovery", (json_int_t)row[18].integer, "callback",
 		callback);
 	return reading->test ? 0 : -ENOMEM;
 }
 
-#define TEST_COLUMNS                                               \
-	"SELECT t.id, t.name, t.scenario, t.project_id, p.name, "  \
-	"t.agentpool_id, a.name, t.tags_json, t.steps_json, "      \
-	"t.conditions_json, t.record, t.callback_on_failure, "     \
-	"t.retries_on_failure, t.callback_url, "                   \
-	"t.callback_secret_box, c.method, c.content_type, c.body " \
-	"FROM test t LEFT JOIN callback_template c "               \
-	"ON c.id = t.callback_template_id "                        \
-	"JOIN project p ON p.id = t.project_id "                   \
+#define TEST_COLUMNS                                                \
+	"SELECT t.id, t.name, t.scenario, t.project_id, p.name, "   \
+	"t.agentpool_id, a.name, t.tags_json, t.steps_json, "       \
+	"t.conditions_json, t.record, t.callback_on_failure, "      \
+	"t.retries_on_failure, t.callback_url, "                    \
+	"t.callback_secret_box, c.method, c.content_type, c.body, " \
+	"t.callback_on_recovery "                                   \
+	"FROM test t LEFT JOIN callback_template c "                \
+	"ON c.id = t.callback_template_id "                         \
+	"JOIN project p ON p.id = t.project_id "                    \
 	"JOIN agent_pool a ON a.id = t.agentpool_id "
 
 int store_test_load(struct store *s, int64_t id, const char *name, json_t **ret)
@@ -519,13 +539,14 @@ int store_retry_refuse(struct store *s, int64_t run_id)
 
 	if (err)
 		return err;
-	err = lease_exec(db,
-			 "UPDATE run SET retry_state = 'refused', "
-			 "retry_box = NULL, callback_state = CASE WHEN "
-			 "callback_state = 'wanted' THEN 'due' ELSE "
-			 "callback_state END "
-			 "WHERE id = $1 AND retry_state = 'due'",
-			 LEASE_PARAMS(params));
+	err = lease_exec(
+		db,
+		"UPDATE run SET retry_state = 'refused', "
+		"retry_box = NULL, callback_state = CASE WHEN " CALLS_ON_FAILURE
+		" THEN 'due' ELSE "
+		"callback_state END "
+		"WHERE id = $1 AND retry_state = 'due'",
+		LEASE_PARAMS(params));
 	err = store_write_end(s, err);
 	return err < 0 ? err : 0;
 }
@@ -533,17 +554,18 @@ int store_retry_refuse(struct store *s, int64_t run_id)
 int retry_call_off(struct db *db, const char *column, int64_t value)
 {
 	const struct db_value params[] = {DB_I(value)};
-	char sql[512];
+	char sql[640];
 
-	if (str_print(sql, sizeof(sql),
-		      "UPDATE run SET retries_left = 0, retry_box = NULL, "
-		      "callback_state = CASE WHEN retry_state = 'due' AND "
-		      "callback_state = 'wanted' THEN 'due' ELSE "
-		      "callback_state END, retry_state = CASE WHEN "
-		      "retry_state = 'due' THEN 'refused' ELSE retry_state END "
-		      "WHERE %s = $1 AND (retry_state = 'due' OR (phase <> "
-		      "'done' AND retries_left > 0))",
-		      column) < 0)
+	if (str_print(
+		    sql, sizeof(sql),
+		    "UPDATE run SET retries_left = 0, retry_box = NULL, "
+		    "callback_state = CASE WHEN retry_state = 'due' AND " CALLS_ON_FAILURE
+		    " THEN 'due' ELSE "
+		    "callback_state END, retry_state = CASE WHEN "
+		    "retry_state = 'due' THEN 'refused' ELSE retry_state END "
+		    "WHERE %s = $1 AND (retry_state = 'due' OR (phase <> "
+		    "'done' AND retries_left > 0))",
+		    column) < 0)
 		return -EIO;
 	return lease_exec(db, sql, LEASE_PARAMS(params));
 }

@@ -13,8 +13,8 @@
  * @param id    0: by name
  * @param ret   new object: id, name, scenario, project_id, project_name,
  *              agentpool_id, agentpool_name, tags, steps, conditions, record,
- *              callback_on_failure, retries_on_failure, callback {url,
- *              secret, method, content_type, body}
+ *              callback_on_failure, callback_on_recovery, retries_on_failure,
+ *              callback {url, secret, method, content_type, body}
  * @return 0; -ENOENT; -EIO; -ENOMEM */
 int store_test_load(struct store *s, int64_t id, const char *name,
 		    json_t **ret);

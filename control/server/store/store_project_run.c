@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int insert_tests(struct db *db, int64_t id, json_t *tests)
 {
@@ -399,7 +400,10 @@ static int insert_refused(struct db *db, const struct project_turn *turn,
 		TEXT("record", "none"),
 		db_text(turn->report_mode),
 		DB_I(now),
-		db_text(callback_box.type == DB_BLOB ? "due" : "none"),
+		/* a failure: callbacks on recovery alone are not about it */
+		db_text(callback_box.type != DB_BLOB            ? "none"
+			: strcmp(callback_on(test), "recovery") ? "due"
+								: "wanted"),
 		DB_I(turn->project_run_id),
 		DB_I(turn->position),
 		callback_box,
