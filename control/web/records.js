@@ -89,7 +89,7 @@ startPage(async () => {
     const node = link(k.title, k.page);
     if (k === kind) node.setAttribute('aria-current', 'page');
     return node;
-  }), link('Callbacks', '/callbacks'));
+  }), link('Callbacks', '/callbacks'), ...(may('admin') ? [link('Audit log', '/audit')] : []));
   byId('fields').replaceChildren(...await Promise.all(kind.fields.map(field)));
   clear();
   onSubmit('form', save);

@@ -477,8 +477,25 @@ def test_report_of_a_project_run(page, lab):
     assert serious(page.driver) == []
 
 
+def test_audit_log(driver, lab):
+    page = Page(driver, lab).sign_in("adm")
+    made = lab.c.api("POST", "/projects", {"name": MARKUP})["project"]
+    lab.c.request("DELETE", f"/projects/{made['id']}")
+    page.open("/audit?kind=project")
+    gone, there = page.rows("audit")[:2]
+    assert f"deleted project {MARKUP} DELETE /projects/{made['id']}" in gone
+    assert f"made project {MARKUP} POST /projects" in there and "127.0.0.1" in there
+    page.fill(kind="all", actor="adm")
+    page.press("Filter")
+    page.wait(lambda: "actor=adm" in driver.current_url)
+    page.wait(lambda: page.rows("audit") and all("adm" in r for r in page.rows("audit")))
+    assert "POST /login" in page.rows("audit")[0]
+    assert not page.find("#older").is_displayed()
+    assert "owned" not in driver.title and serious(driver) == []
+
+
 ADDRESSES = ["/", "/tests", "/runs", "/agents", "/pools", "/targets", "/accounts", "/prompts",
-             "/projects", "/keys", "/users", "/scenarios", "/schedules", "/callbacks"]
+             "/projects", "/keys", "/users", "/audit", "/scenarios", "/schedules", "/callbacks"]
 
 
 @pytest.mark.parametrize("path", ADDRESSES)

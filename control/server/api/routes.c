@@ -4,6 +4,7 @@
 #include "control/server/api/agents.h"
 #include "control/server/api/appimages.h"
 #include "control/server/api/artifacts.h"
+#include "control/server/api/audit.h"
 #include "control/server/api/callbacks.h"
 #include "control/server/api/descriptions.h"
 #include "control/server/api/legacy.h"
@@ -26,6 +27,7 @@ static void endpoints_list(struct request *req, struct reply *rep);
 const struct route api_routes[] = {
 	{"GET", "/", "endpoints", RIGHT_READ, endpoints_list, NULL},
 
+	{"GET", "/audit", "audit log", RIGHT_ADMIN, audit_list, NULL},
 	{"GET", "/overview", "overview", RIGHT_READ, overview_get, NULL},
 
 	{"GET", "/projects", "projects", RIGHT_READ, resource_list, NULL},
@@ -175,6 +177,7 @@ const size_t api_route_count = sizeof(api_routes) / sizeof(*api_routes);
 const struct route_query api_queries[] = {
 	{resource_list, PAGE},
 	{scenarios_list, PAGE},
+	{audit_list, PAGE " actor kind outcome request since until"},
 	{verdicts_list, PAGE " name project tag state"},
 	{run_artifacts, PAGE},
 	{run_callbacks, PAGE},

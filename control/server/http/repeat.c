@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "control/server/request/request_data.h"
+#include "control/server/store/store_audit.h"
 #include "control/server/store/store_idempotency.h"
 #include "control/server/store/store_secret.h"
 
@@ -69,6 +70,26 @@ static void reply_refused(struct reply *rep, int err)
 	}
 }
 
+/* Changes that a client asks for are noted. What agents report is not: their
+ * runs are stored. */
+static void call_handler(const struct route *route, struct request *req,
+			 struct reply *rep)
+{
+	struct audit audit = {
+		.method = req->method,
+		.path = req->path,
+		.address = req->remote_addr,
+		.request_id = req->request_id,
+		.key_id = req->key_id,
+	};
+
+	if (strcmp(req->method, "GET") != 0 &&
+	    strcmp(req->method, "HEAD") != 0 && route->right != RIGHT_AGENT)
+		store_audit_of(req->store, &audit);
+	route->handler(req, rep);
+	store_audit_of(req->store, NULL);
+}
+
 /* The Idempotency-Key is kept if the request was carried out. A refused request
  * changed nothing: it may be corrected and sent with the same key. */
 static void serve_claimed(const struct route *route, struct request *req,
@@ -76,7 +97,7 @@ static void serve_claimed(const struct route *route, struct request *req,
 {
 	int err;
 
-	route->handler(req, rep);
+	call_handler(route, req, rep);
 	if (rep->status >= 200 && rep->status < 300 && rep->body)
 		err = store_idempotency_finish(req->store, i, rep->status,
 					       rep->body);
@@ -99,7 +120,7 @@ void repeat_serve(const struct route *route, struct request *req,
 	int err;
 
 	if (!i.name) {
-		route->handler(req, rep);
+		call_handler(route, req, rep);
 		return;
 	}
 	if (!name_valid(i.name)) {

@@ -228,6 +228,7 @@ const struct route report_routes[] = {
 	{"GET", "/projects", "projects", RIGHT_READ, get_records, NULL},
 	{"GET", "/keys", "API keys", RIGHT_ADMIN, get_records, NULL},
 	{"GET", "/users", "users", RIGHT_ADMIN, get_records, NULL},
+	{"GET", "/audit", "audit log", RIGHT_ADMIN, get_named_page, NULL},
 	{"GET", "/scenarios", "scenarios", RIGHT_READ, get_named_page, NULL},
 	{"GET", "/callbacks", "callbacks", RIGHT_READ, get_named_page, NULL},
 	{"GET", "/schedules", "schedules", RIGHT_READ, get_named_page, NULL},

@@ -10,6 +10,7 @@
 #include "control/server/session/password.h"
 #include "control/server/session/throttle.h"
 #include "control/server/store/store.h"
+#include "control/server/store/store_audit.h"
 #include "control/server/store/store_key.h"
 
 #include <errno.h>
@@ -244,6 +245,7 @@ static void sign_in(struct request *req, struct reply *rep, const char *name,
 	sodium_memzero(user.password_hash, sizeof(user.password_hash));
 	if (matches) {
 		throttle_passed(throttle, name);
+		store_audit_actor(request_store(req), -user.id);
 		log_info("user %lld signed in from %s", (long long)user.id,
 			 request_remote_addr(req));
 		begin_session(req, rep, user.id);
@@ -251,6 +253,8 @@ static void sign_in(struct request *req, struct reply *rep, const char *name,
 	}
 	throttle_failed(throttle, name, request_remote_addr(req),
 			clock_mono_ns());
+	if (store_audit_refused(request_store(req), user.id))
+		log_error("a refused login could not be noted");
 	log_warning("a wrong name or password from %s",
 		    request_remote_addr(req));
 	reply_problem(rep, 403, "the name or the password is wrong");

@@ -4,6 +4,7 @@
 
 extern const char schema_010[]; /* schema-010.sql, embedded */
 extern const char schema_011[]; /* schema-011.sql */
+extern const char schema_013[]; /* schema-013.sql */
 
 const struct migration migrations[] = {
 	{10, "base", schema_010, NULL},
@@ -15,6 +16,7 @@ const struct migration migrations[] = {
 	 "ALTER TABLE run ADD COLUMN callback_on TEXT NOT NULL "
 	 "DEFAULT 'failure';",
 	 NULL},
+	{13, "audit log", schema_013, NULL},
 };
 
 const size_t migration_count = sizeof(migrations) / sizeof(*migrations);

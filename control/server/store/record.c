@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "control/server/store/audit_entry.h"
 #include "control/server/store/record_db.h"
 #include "control/server/store/store_db.h"
 #include "control/server/store/store_secret.h"
@@ -388,6 +389,11 @@ static int write_record(struct store *s, const struct table *t, int64_t id,
 		err = -ENOENT;
 	if (err > 0 && children)
 		err = children(s, db, written, values);
+	if (err >= 0) {
+		int noted = audit_record(*store_audit(s), db, t->name, written);
+
+		err = noted ? noted : err;
+	}
 	err = store_write_end(s, err);
 	if (err >= 0)
 		*ret_id = written;
@@ -424,7 +430,10 @@ int record_delete(struct store *s, const struct table *t, int64_t id)
 	err = store_write_begin(s, &db);
 	if (err)
 		return err;
-	err = db_query(db, sql, params, 1, NULL, NULL);
+	err = audit_record(*store_audit(s), db, t->name,
+			   id); /* it still has its name */
+	if (!err)
+		err = db_query(db, sql, params, 1, NULL, NULL);
 	err = store_write_end(s, err == 0 ? -ENOENT : err);
 	return err < 0 ? err : 0;
 }

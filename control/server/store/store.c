@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/sanitizer.h"
+#include "control/server/store/audit_entry.h"
 #include "control/server/store/db_sqlite.h"
 #include "control/server/store/migrate.h"
 
@@ -46,6 +47,7 @@ struct store {
 		store_cache_free_h *free_h;
 	} caches[STORE_CACHES];
 	const struct idempotency *claim; /* of the request; or NULL */
+	struct audit *audit;             /* likewise */
 };
 
 /* Lock out other processes: SQLite 3.40 may corrupt a file if two of them reset
@@ -204,6 +206,11 @@ const struct idempotency **store_claim(struct store *s)
 	return &s->claim;
 }
 
+struct audit **store_audit(struct store *s)
+{
+	return &s->audit;
+}
+
 void *store_cache(const struct store *s, enum store_cache which)
 {
 	return s->caches[which].kept;
@@ -253,6 +260,9 @@ int store_write_begin(struct store *s, struct db **ret)
 		pthread_mutex_unlock(&d->write_lock);
 		return err;
 	}
+	err = audit_begin(s->audit, d->writer);
+	if (err)
+		return store_write_end(s, err);
 	*ret = d->writer;
 	return 0;
 }
@@ -274,6 +284,7 @@ int store_write_end(struct store *s, int result)
 		log_error("database: %s", db_error(d->writer));
 	if (result < 0)
 		db_rollback(d->writer);
+	audit_end(s->audit, result >= 0);
 	pthread_mutex_unlock(&d->write_lock);
 	return result;
 }

@@ -46,6 +46,10 @@ void *store_cache(const struct store *s, enum store_cache which);
 void store_cache_keep(struct store *s, enum store_cache which, void *cache,
 		      store_cache_free_h *free_h);
 
+/** The request whose changes are noted; NULL: none. */
+struct audit;
+struct audit **store_audit(struct store *s);
+
 /** The Idempotency-Key that the request has claimed; NULL: none. */
 struct idempotency;
 const struct idempotency **store_claim(struct store *s);

@@ -1,5 +1,6 @@
 #include "control/server/store/store_lease_run.h"
 
+#include "control/server/store/audit_entry.h"
 #include "control/server/store/record_json.h"
 #include "control/server/store/store_credential.h"
 #include "control/server/store/store_follow.h"
@@ -190,6 +191,8 @@ int store_run_create(struct store *s, const struct run_new *run,
 				 callback ? db_blob(callback, callback_len)
 					  : db_text(NULL),
 				 &id);
+	if (!err)
+		err = audit_record(*store_audit(s), db, "run", id);
 	for (size_t i = 0; !err && i < run->role_count; i++)
 		err = insert_lease(s, db, id, &run->roles[i]);
 	if (!err)

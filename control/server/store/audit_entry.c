@@ -1,0 +1,73 @@
+#include "control/server/store/audit_entry.h"
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "control/server/store/db.h"
+
+#include <errno.h>
+#include <string.h>
+
+int audit_begin(struct audit *a, struct db *db)
+{
+	struct db_value params[8];
+	struct db_value oldest;
+	int err;
+
+	if (!a || a->entry)
+		return 0;
+	params[0] = DB_I(clock_wall_ns() / NS_PER_MS);
+	params[1] = db_text(a->key_id > 0   ? "key"
+			    : a->key_id < 0 ? "user"
+					    : "nobody");
+	params[2] = a->key_id ? DB_I(a->key_id > 0 ? a->key_id : -a->key_id)
+			      : db_text(NULL);
+	params[3] = db_text(a->address);
+	params[4] = db_text(a->request_id);
+	params[5] = db_text(a->method);
+	params[6] = db_text(a->path);
+	err = db_query(db,
+		       "INSERT INTO audit (at, actor_kind, actor_id, actor, "
+		       "address, request_id, method, path, outcome) VALUES "
+		       "($1, $2, $3, CASE $2 WHEN 'key' THEN (SELECT name FROM "
+		       "api_key WHERE id = $3) WHEN 'user' THEN (SELECT name "
+		       "FROM web_user WHERE id = $3) END, $4, $5, $6, $7, "
+		       "'changed') RETURNING id",
+		       params, 7, db_integer_row, &a->entry);
+	if (err < 0)
+		return err;
+	a->open = true;
+	oldest = DB_I(a->entry - AUDIT_MAX);
+	err = db_query(db, "DELETE FROM audit WHERE id <= $1", &oldest, 1, NULL,
+		       NULL);
+	return err < 0 ? err : 0;
+}
+
+void audit_end(struct audit *a, bool committed)
+{
+	if (!a || !a->open)
+		return;
+	a->open = false;
+	if (!committed)
+		a->entry = 0;
+}
+
+int audit_record(const struct audit *a, struct db *db, const char *table,
+		 int64_t id)
+{
+	const bool is_run = strcmp(table, "run") == 0;
+	char sql[256];
+	int err;
+
+	if (!a || !a->open)
+		return 0;
+	if (str_print(sql, sizeof(sql),
+		      "UPDATE audit SET kind = $2, record_id = $3, record = "
+		      "(SELECT %s FROM %s WHERE id = $3) WHERE id = $1",
+		      is_run ? "test_name" : "name", table) < 0)
+		return -EIO;
+	err = db_query(
+		db, sql,
+		(struct db_value[]){DB_I(a->entry), db_text(table), DB_I(id)},
+		3, NULL, NULL);
+	return err < 0 ? err : 0;
+}
