@@ -570,7 +570,8 @@ static bool confirmed(const struct apply *a)
 	if (a->yes || !count_of(a, CHANGE_DELETE))
 		return true;
 	if (!isatty(STDIN_FILENO)) {
-		client_usage("--prune deletes %zu records: add --yes",
+		client_usage("--prune deletes %zu records and cannot ask "
+			     "without a terminal: add --yes",
 			     count_of(a, CHANGE_DELETE));
 		return false;
 	}

@@ -173,7 +173,9 @@ static int confirm(const struct record_command *c)
 	if (c->yes)
 		return 0;
 	if (isatty(STDIN_FILENO) != 1)
-		return client_usage("%s delete: add --yes", c->kind->command);
+		return client_usage("%s delete cannot ask without a terminal: "
+				    "add --yes",
+				    c->kind->command);
 	str_print(question, sizeof(question), "Delete the %s %s?",
 		  c->kind->command, c->given);
 	return terminal_confirm(question) ? 0 : CLI_EXIT_USAGE;

@@ -115,5 +115,5 @@ def test_command_line(server, build, tmp_path):
         assert "rights: run" in offhook("update", number, "rights=run")
         assert b.state()["user"] == {"name": "cli", "rights": "run"}
     assert "cli" in offhook("list")
-    offhook("delete", number)
+    offhook("delete", number, "--yes")
     assert "no such user" in offhook("show", number, status=3)
