@@ -36,7 +36,7 @@ int run_report_read(struct client *c, const char *id, json_t **ret)
 {
 	char path[PATH_BYTES];
 	struct remote_answer a;
-	json_t *run;
+	json_t *run = NULL;
 	int status = run_report_run(c, id, &run);
 
 	if (status)

@@ -40,7 +40,7 @@ static int read_arguments(int argc, char **argv, const char **values, int count)
 int run_stop_main(struct client *c, int argc, char **argv)
 {
 	char path[PATH_BYTES];
-	const char *id;
+	const char *id = NULL;
 	struct remote_answer a;
 	json_t *run;
 	int status = read_arguments(argc, argv, &id, 1);
@@ -80,7 +80,7 @@ static void tell_omitted(const json_t *report)
 
 int run_ladder_main(struct client *c, int argc, char **argv)
 {
-	const char *id;
+	const char *id = NULL;
 	json_t *report, *folded, *dialog;
 	size_t i;
 	int status = read_arguments(argc, argv, &id, 1);
@@ -113,7 +113,7 @@ int run_ladder_main(struct client *c, int argc, char **argv)
 
 int run_compare_main(struct client *c, int argc, char **argv)
 {
-	const char *ids[2];
+	const char *ids[2] = {NULL, NULL};
 	json_t *before = NULL, *after = NULL, *differences;
 	int status = read_arguments(argc, argv, ids, 2);
 

@@ -37,6 +37,10 @@ def server():
         for _ in range(3):
             run = c.api("POST", f"/tests/{c.test['id']}/run", {})["data"]["session_id"]
             c.api("POST", f"/runs/{run}/stop")
+            deadline = time.monotonic() + 60
+            while c.api("GET", f"/runs/{run}")["run"]["phase"] != "done":
+                assert time.monotonic() < deadline, "the run does not end"
+                time.sleep(0.05)
         yield c
 
 
