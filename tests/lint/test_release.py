@@ -105,6 +105,22 @@ def test_a_dry_run_changes_nothing(checkout):
     assert (checkout.parent / "out/offhook-9.8.7.tar.xz").exists()
 
 
+def test_it_is_signed_with_a_key(checkout, tmp_path_factory, monkeypatch):
+    home = tmp_path_factory.mktemp("gpg")
+    monkeypatch.setenv("GNUPGHOME", str(home))
+    subprocess.run(["gpg", "--batch", "--quiet", "--passphrase", "", "--quick-generate-key", "n@example.org",
+                    "ed25519", "sign", "never"], check=True, capture_output=True, timeout=60)
+    try:
+        code, said = release(checkout, "--key", "n@example.org", "9.8.7")
+        assert code == 0, said
+        out = checkout.parent / "out"
+        subprocess.run(["gpg", "--batch", "--verify", out / "SHA256SUMS.asc", out / "SHA256SUMS"], check=True,
+                       capture_output=True, timeout=60)
+        git(checkout, "tag", "--verify", "v9.8.7")
+    finally:
+        subprocess.run(["gpgconf", "--kill", "all"], check=False, timeout=60)
+
+
 def change(folder):
     (folder / "CHANGELOG.md").write_text("changed\n")
 
@@ -120,11 +136,12 @@ def nothing_new(folder):
     (lambda folder: git(folder, "tag", "v9.8.7"), "9.8.7", "there is a tag v9.8.7"),
     (lambda folder: None, "0.0.9", "is older than"),
     (lambda folder: None, "9.8", "usage:"),
-], ids=["dirty", "no-text", "tagged", "older", "no-version"])
+    (lambda folder: None, "--key nobody@example.org 9.8.7", "no secret key"),
+], ids=["dirty", "no-text", "tagged", "older", "no-version", "no-key"])
 def test_it_is_refused(checkout, prepare, version, words):
     prepare(checkout)
     tags, head = git(checkout, "tag"), git(checkout, "rev-parse", "HEAD")
-    code, said = release(checkout, version)
+    code, said = release(checkout, *version.split())
     assert code != 0 and words in said, said
     assert (git(checkout, "tag"), git(checkout, "rev-parse", "HEAD")) == (tags, head)
     assert "offhook" not in str(list((checkout.parent / "out").glob("*")) if (checkout.parent / "out").exists() else "")
