@@ -6,6 +6,7 @@ import struct
 
 import pytest
 import requests
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
@@ -100,6 +101,12 @@ def press(browser, node):
     """Click, where the bar at the top does not cover the node."""
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", node)
     node.click()
+
+
+def press_drawn_again(browser, ident):
+    """Click a node that the page may draw again at any time: the one that is there."""
+    WebDriverWait(browser, 60, ignored_exceptions=[StaleElementReferenceException]).until(
+        lambda b: press(b, b.find_element(By.ID, ident)) is None)
 
 
 def width(browser, pixels):
@@ -265,7 +272,7 @@ def test_live_run_turns_into_the_report(bench, browser, cookie):
     newest = text(browser, "[data-measure-now=rtp_jitter] .d")
     waits(browser, lambda: text(browser, "[data-measure-now=rtp_jitter] .d") != newest)
     looked_at(browser, "live")
-    press(browser, browser.find_element(By.ID, "stop"))
+    press_drawn_again(browser, "stop")
     drawn(browser)
     assert text(browser, "#status") == "Stopped" and not found(browser, "#stop")
     assert found(browser, "#rerun") and not browser.find_element(By.ID, "live-card").is_displayed()
@@ -462,7 +469,7 @@ def test_two_runs_are_compared(bench, browser, cookie, two):
     assert "Another media address" in text(browser, "#sdp")
     assert MARKUP in text(browser, "#headers") and found(browser, "main img") == []
     looked_at(browser, "compare")
-    press(browser, browser.find_element(By.ID, "only"))
+    press_drawn_again(browser, "only")
     assert not found(browser, "#ladder .fold-row")
     browser.find_element(By.TAG_NAME, "body").send_keys("x")
     waits(browser, lambda: f"a={failed}&b={passed}" in browser.current_url)
