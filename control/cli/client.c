@@ -15,10 +15,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define KEY_BYTES   300
-#define PATH_BYTES  1024
-#define DEFAULT_URL "http://127.0.0.1:8080"
-#define AMBIGUOUS   10 /* ids that are told of an ambiguous name */
+#define KEY_BYTES       300
+#define PATH_BYTES      1024
+#define LIST_PATH_BYTES 1100 /* the longest path, with its filters and page */
+#define LIST_PAGE       ((size_t)1000) /* rows of one answer */
+#define DEFAULT_URL     "http://127.0.0.1:8080"
+#define AMBIGUOUS       10 /* ids that are told of an ambiguous name */
 
 struct client {
 	/* constant after client_new() */
@@ -444,19 +446,22 @@ int client_replace(struct client *c, const char *path, const char *file)
 	return save_to(c, path, out, file);
 }
 
-int client_list(struct client *c, const char *path, const char *plural,
-		json_t *rows)
+int client_list_first(struct client *c, const char *path, const char *plural,
+		      size_t most, json_t *rows)
 {
 	json_int_t total = 1;
 	int status = 0;
 
-	while (!status && (json_int_t)json_array_size(rows) < total) {
+	while (!status && (json_int_t)json_array_size(rows) < total &&
+	       json_array_size(rows) < most) {
+		size_t rest = most - json_array_size(rows);
 		struct remote_answer a;
-		char page[PATH_BYTES];
+		char page[LIST_PATH_BYTES];
 		json_t *found;
 
-		str_print(page, sizeof(page), "%s%sstart=%zu&count=1000", path,
-			  strchr(path, '?') ? "&" : "?", json_array_size(rows));
+		str_print(page, sizeof(page), "%s%sstart=%zu&count=%zu", path,
+			  strchr(path, '?') ? "&" : "?", json_array_size(rows),
+			  rest < LIST_PAGE ? rest : LIST_PAGE);
 		status = client_call(c, "GET", page, NULL, NULL, &a);
 		if (status)
 			break;
@@ -469,6 +474,12 @@ int client_list(struct client *c, const char *path, const char *plural,
 		remote_answer_release(&a);
 	}
 	return status;
+}
+
+int client_list(struct client *c, const char *path, const char *plural,
+		json_t *rows)
+{
+	return client_list_first(c, path, plural, SIZE_MAX, rows);
 }
 
 /* ---- names ---- */

@@ -92,6 +92,10 @@ int client_may_replace(const char *file);
 int client_list(struct client *c, const char *path, const char *plural,
 		json_t *rows);
 
+/** The same, and no more than `most` rows. */
+int client_list_first(struct client *c, const char *path, const char *plural,
+		      size_t most, json_t *rows);
+
 /**
  * Find the id of a record by id or name. Digits are an id.
  * @param kind  with a path, a plural and names

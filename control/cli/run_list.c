@@ -17,7 +17,6 @@
 #define VALUE_BYTES   600
 #define RUNS          50 /* that are listed without --count */
 #define RUNS_MAX      100000
-#define PAGE          1000
 #define TIME_S_MAX    253402300799LL /* 9999-12-31 23:59:59, the API's last */
 #define FILTERS_MAX   20
 #define TIME_BYTES    30
@@ -223,36 +222,6 @@ static int read_option(struct client *c, struct listing *l, int option)
 	}
 }
 
-/* Read pages until there are enough runs. @return as client_call() */
-static int read_runs(struct client *c, const struct listing *l, json_t *rows)
-{
-	json_int_t total = 1;
-	int status = 0;
-
-	while (!status && (json_int_t)json_array_size(rows) < total &&
-	       json_array_size(rows) < l->count) {
-		size_t rest = (size_t)l->count - json_array_size(rows);
-		char page[PATH_BYTES + 60];
-		struct remote_answer a;
-		json_t *found;
-
-		str_print(page, sizeof(page), "%s%sstart=%zu&count=%zu",
-			  l->path, strchr(l->path, '?') ? "&" : "?",
-			  json_array_size(rows), rest < PAGE ? rest : PAGE);
-		status = client_call(c, "GET", page, NULL, NULL, &a);
-		if (status)
-			break;
-		found = json_object_get(a.body, "runs");
-		total = json_array_size(found)
-				? json_integer_value(
-					  json_object_get(a.body, "total"))
-				: 0;
-		json_array_extend(rows, found);
-		remote_answer_release(&a);
-	}
-	return status;
-}
-
 int run_list_main(struct client *c, int argc, char **argv)
 {
 	struct listing l = {.path = "/runs", .count = RUNS};
@@ -268,7 +237,7 @@ int run_list_main(struct client *c, int argc, char **argv)
 	if (status)
 		return status;
 	rows = json_array();
-	status = read_runs(c, &l, rows);
+	status = client_list_first(c, l.path, "runs", (size_t)l.count, rows);
 	if (!status && client_json(c))
 		client_print_json(stdout, rows);
 	else if (!status)
