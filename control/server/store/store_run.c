@@ -273,38 +273,39 @@ int store_run_of_project_run(struct store *s, int64_t project_run_id,
 			      page, ret, total);
 }
 
-int store_run_share(struct store *s, int64_t run_id, const char *kiosk_id)
+/* Change one run. @return 0; -ENOENT no run was changed; -EIO; -EBUSY */
+static int update(struct store *s, const char *sql,
+		  const struct db_value *params, size_t count)
 {
-	const struct db_value params[] = {DB_I(run_id), db_text(kiosk_id)};
 	struct db *db;
 	int err;
 
 	err = store_write_begin(s, &db);
 	if (err)
 		return err;
-	err = db_query(db,
-		       "UPDATE run SET kiosk_id = coalesce(kiosk_id, $2), "
-		       "report_mode = 'kiosk' WHERE id = $1",
-		       params, 2, NULL, NULL);
+	err = db_query(db, sql, params, count, NULL, NULL);
 	err = store_write_end(s, err == 0 ? -ENOENT : err);
 	return err < 0 ? err : 0;
+}
+
+int store_run_share(struct store *s, int64_t run_id, const char *kiosk_id)
+{
+	const struct db_value params[] = {DB_I(run_id), db_text(kiosk_id)};
+
+	return update(s,
+		      "UPDATE run SET kiosk_id = coalesce(kiosk_id, $2), "
+		      "report_mode = 'kiosk' WHERE id = $1",
+		      params, 2);
 }
 
 int store_run_revoke(struct store *s, int64_t run_id)
 {
 	const struct db_value param = DB_I(run_id);
-	struct db *db;
-	int err;
 
-	err = store_write_begin(s, &db);
-	if (err)
-		return err;
-	err = db_query(db,
-		       "UPDATE run SET kiosk_id = NULL, report_mode = 'full' "
-		       "WHERE id = $1 AND kiosk_id IS NOT NULL",
-		       &param, 1, NULL, NULL);
-	err = store_write_end(s, err == 0 ? -ENOENT : err);
-	return err < 0 ? err : 0;
+	return update(s,
+		      "UPDATE run SET kiosk_id = NULL, report_mode = 'full' "
+		      "WHERE id = $1 AND kiosk_id IS NOT NULL",
+		      &param, 1);
 }
 
 static int over_row(const struct db_value *row, size_t columns_read, void *arg)
