@@ -149,40 +149,32 @@ static int test_row(const struct db_value *row, size_t columns, void *arg)
 	return t->test_h(&test, t->arg);
 }
 
-/* SQL: the mean of a measure, and one of its columns. */
-#define OF(measure, value) \
-	"CASE WHEN s.measure = '" measure "' THEN " value " END"
-#define MEAN(measure) \
-	"sum(" OF(measure, "x.avg * x.n") ") / sum(" OF(measure, "x.n") ")"
-
 /* The last run of a test is found by the index run_by_test: how many are stored
  * does not matter. */
-#define LAST_RUNS                                        \
-	"(SELECT id AS test_id, (SELECT id FROM run "    \
-	"WHERE test_id = test.id AND phase = 'done' "    \
-	"AND status IN ('passed', 'failed', 'errored') " \
-	"AND retry_state IN ('none', 'refused') "        \
-	"ORDER BY id DESC LIMIT 1) AS run_id FROM test " \
-	"ORDER BY id LIMIT $1)"
-#define EACH_TEST                                                                                                              \
-	"SELECT p.name, t.name, r.status, r.stopped_at, "                                                                      \
-	"r.stopped_at - r.started_at, f.mos, f.mos_min, f.loss, f.pdd, "                                                       \
-	"f.pdd_max FROM (SELECT l.test_id, l.run_id, " MEAN(                                                                   \
-		"rtp_mos") " AS mos, "                                                                                         \
-			   "min(" OF("rtp_mos", "x.min") ") AS mos_min, " MEAN("rtp_lost_pct") " AS loss, " MEAN(              \
-				   "sip_pdd") " AS pdd, "                                                                      \
-					      "max(" OF(                                                                       \
-						      "sip_pdd",                                                               \
-						      "x.max") ") AS pdd_max "                                                 \
-							       "FROM " LAST_RUNS                                               \
-							       " l LEFT JOIN series s ON "                                     \
-							       "s.run_id = l.run_id AND (s.measure = 'sip_pdd' OR "            \
-							       "(s.dir = 'in' AND s.measure IN ('rtp_mos', 'rtp_lost_pct'))) " \
-							       "LEFT JOIN point x ON x.series_id = s.id "                      \
-							       "GROUP BY l.test_id, l.run_id) f "                              \
-							       "JOIN test t ON t.id = f.test_id "                              \
-							       "JOIN project p ON p.id = t.project_id "                        \
-							       "LEFT JOIN run r ON r.id = f.run_id ORDER BY t.id"
+#define EACH_TEST                                                           \
+	"WITH last AS (SELECT t.id AS test_id, (SELECT r.id FROM run r "    \
+	"WHERE r.test_id = t.id AND r.phase = 'done' "                      \
+	"AND r.status IN ('passed', 'failed', 'errored') "                  \
+	"AND r.retry_state IN ('none', 'refused') "                         \
+	"ORDER BY r.id DESC LIMIT 1) AS run_id FROM test t "                \
+	"ORDER BY t.id LIMIT $1), "                                         \
+	"figure AS (SELECT l.run_id, s.measure, "                           \
+	"sum(x.avg * x.n) / sum(x.n) AS mean, min(x.min) AS low, "          \
+	"max(x.max) AS high FROM last l JOIN series s ON "                  \
+	"s.run_id = l.run_id AND (s.measure = 'sip_pdd' OR "                \
+	"(s.dir = 'in' AND s.measure IN ('rtp_mos', 'rtp_lost_pct'))) "     \
+	"JOIN point x ON x.series_id = s.id GROUP BY l.run_id, s.measure) " \
+	"SELECT p.name, t.name, r.status, r.stopped_at, "                   \
+	"r.stopped_at - r.started_at, mos.mean, mos.low, loss.mean, "       \
+	"pdd.mean, pdd.high FROM last l JOIN test t ON t.id = l.test_id "   \
+	"JOIN project p ON p.id = t.project_id "                            \
+	"LEFT JOIN run r ON r.id = l.run_id "                               \
+	"LEFT JOIN figure mos ON mos.run_id = r.id "                        \
+	"AND mos.measure = 'rtp_mos' "                                      \
+	"LEFT JOIN figure loss ON loss.run_id = r.id "                      \
+	"AND loss.measure = 'rtp_lost_pct' "                                \
+	"LEFT JOIN figure pdd ON pdd.run_id = r.id "                        \
+	"AND pdd.measure = 'sip_pdd' ORDER BY t.id"
 
 int store_each_test(struct store *s, store_test_h *test_h, void *arg)
 {
