@@ -1,14 +1,11 @@
 // All runs, newest first. The filters are in the address, so that a view can be shared.
 
-import {
-  api, badge, button, byId, complain, during, element, fill, link, may, setValues, since, startPage, timeNode, values,
-} from './page.js';
+import { api, badge, button, byId, complain, element, fill, link, may, since, startPage, timeNode } from './page.js';
+import { asked, connect, showRange } from './paged.js';
 
 const PAGE = 50;
 const COLUMNS = { status: 'session_status', test: 'test_name', project: 'project_name', tag: 'tags' };
 const POLL_MS = 2000;
-
-const asked = () => Object.fromEntries(new URLSearchParams(location.search));
 
 function query(filter) {
   const search = new URLSearchParams({ start: filter.start || 0, count: PAGE });
@@ -19,13 +16,6 @@ function query(filter) {
   }
   if (filter.since) search.set('startdate', Date.parse(filter.since) / 1000);
   return search;
-}
-
-function go(changes) {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(changes)) if (value && value !== '0') search.set(name, value);
-  history.pushState(null, '', search.size ? `/runs?${search}` : '/runs');
-  return draw();
 }
 
 // The runs that are chosen to be compared, the older one first.
@@ -79,10 +69,7 @@ async function draw() {
   ], 'No run matches. Clear a filter, or start a test.');
   if (focus && focus.startsWith('choose-') && byId(focus)) byId(focus).focus({ preventScroll: true });
   drawCompare();
-  const start = Number(filter.start || 0);
-  byId('newer').hidden = start === 0;
-  byId('older').hidden = start + page.runs.length >= page.total;
-  byId('range').textContent = page.total ? `${start + 1} to ${start + page.runs.length} of ${page.total}` : '';
+  showRange(page.runs.length, page.total);
   return page.runs.some((r) => r.status === 'running');
 }
 
@@ -97,20 +84,8 @@ async function follow() {
 }
 
 startPage(async () => {
-  const form = byId('form');
-  setValues(form, asked());
-  form.addEventListener('submit', (event) => {
-    event.preventDefault();
-    during(form.querySelector('button'), () => go(values(form)), form);
-  });
+  connect(draw, PAGE);
   byId('compare').addEventListener('click', compare);
-  const turn = (by) => go({ ...asked(), start: String(Math.max(0, Number(asked().start || 0) + by)) });
-  byId('newer').addEventListener('click', () => during(byId('newer'), () => turn(-PAGE)));
-  byId('older').addEventListener('click', () => during(byId('older'), () => turn(PAGE)));
-  window.addEventListener('popstate', () => {
-    setValues(form, asked());
-    draw().catch(complain);
-  });
   await draw();
   setTimeout(follow, POLL_MS);
 });
