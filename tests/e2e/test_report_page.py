@@ -6,7 +6,7 @@ import struct
 
 import pytest
 import requests
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import ElementClickInterceptedException, StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
@@ -104,9 +104,10 @@ def press(browser, node):
 
 
 def press_drawn_again(browser, ident):
-    """Click a node that the page may draw again at any time: the one that is there."""
-    WebDriverWait(browser, 60, ignored_exceptions=[StaleElementReferenceException]).until(
-        lambda b: press(b, b.find_element(By.ID, ident)) is None)
+    """Click a node that the page may draw again, or move, at any time: the one that is there."""
+    WebDriverWait(browser, 60, ignored_exceptions=[
+        StaleElementReferenceException, ElementClickInterceptedException]).until(
+            lambda b: press(b, b.find_element(By.ID, ident)) is None)
 
 
 def width(browser, pixels):
