@@ -176,6 +176,24 @@ static void each_node(FILE *out,
 	}
 }
 
+/* Begin the branch of the shell's case for a command, or a verb of it. */
+static void branch_begin(FILE *out, const struct command *c,
+			 const struct command_verb *v)
+{
+	if (v)
+		fprintf(out, "\t'%s %s')", c->name, v->name);
+	else
+		fprintf(out, "\t'%s '%s)", c->name, c->verbs ? "" : "*");
+}
+
+static void branch_end(FILE *out, const struct command *c,
+		       const struct command_verb *v)
+{
+	if (v && takes_name(c, v))
+		fprintf(out, " names=%s", c->name);
+	fputs(" ;;\n", out);
+}
+
 /* ---- bash ---- */
 
 static const char bash_begin[] =
@@ -237,10 +255,7 @@ static void bash_node(FILE *out, const struct command *c,
 	struct option_list l;
 
 	options_find(&l, c, v);
-	if (v)
-		fprintf(out, "\t'%s %s')", c->name, v->name);
-	else
-		fprintf(out, "\t'%s '%s)", c->name, c->verbs ? "" : "*");
+	branch_begin(out, c, v);
 	fputs(" options='", out);
 	for (size_t i = 0; i < l.count; i++)
 		fprintf(out, "%s%s", i ? " " : "", l.options[i].name);
@@ -250,9 +265,7 @@ static void bash_node(FILE *out, const struct command *c,
 		verb_names(out, c);
 		fputc('\'', out);
 	}
-	if (v && takes_name(c, v))
-		fprintf(out, " names=%s", c->name);
-	fputs(" ;;\n", out);
+	branch_end(out, c, v);
 }
 
 /* Print the values of options as branches of a case.
@@ -387,19 +400,14 @@ static void zsh_node(FILE *out, const struct command *c,
 	struct option_list l;
 
 	options_find(&l, c, v);
-	if (v)
-		fprintf(out, "\t'%s %s')", c->name, v->name);
-	else
-		fprintf(out, "\t'%s '%s)", c->name, c->verbs ? "" : "*");
+	branch_begin(out, c, v);
 	fputs(" options=(", out);
 	for (size_t i = 0; i < l.count; i++)
 		described(out, l.options[i].name, l.options[i].text);
 	fputc(')', out);
 	if (!v && c->verbs)
 		zsh_verbs(out, c);
-	if (v && takes_name(c, v))
-		fprintf(out, " names=%s", c->name);
-	fputs(" ;;\n", out);
+	branch_end(out, c, v);
 }
 
 static void zsh_values(FILE *out, const struct command *c,
