@@ -32,7 +32,7 @@ enum report {
 	REPORTS,
 };
 
-/* as in addresses of the API and in options */
+/* in GET /runs/ID/report/NAME, and as the option --NAME */
 static const char *const report_names[] = {"junit", "html", "markdown"};
 
 struct local {
@@ -393,7 +393,7 @@ static bool has_status(const json_t *run, const char *status)
 	return own && strcmp(own, status) == 0;
 }
 
-/* Read a run as a whole, and print it. */
+/* Read all of a run that has ended, and print its result. */
 static int note_run(struct local *l, const json_t *row)
 {
 	char path[PATH_BYTES];

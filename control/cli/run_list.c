@@ -130,7 +130,7 @@ struct listing {
 	uint64_t count;
 };
 
-/* Append "&NAME=VALUE". @return 0; exit status */
+/* Append a parameter to the query of the listing. @return 0; exit status */
 static int add(struct client *c, struct listing *l, const char *name,
 	       const char *value)
 {

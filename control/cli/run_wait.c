@@ -248,7 +248,7 @@ static int read_run(struct waiting *w, const char *fmt, const char *uuid)
 
 /* ---- a run ---- */
 
-/* Report what the attempt waits for whenever that changes. */
+/* Say what the run waits for (`waiting_for`), each time it is something else. */
 static void tell_waiting(struct waiting *w)
 {
 	const json_t *value = json_object_get(w->last, "waiting_for");

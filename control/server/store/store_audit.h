@@ -14,7 +14,8 @@
 
 struct store;
 
-/** Note the changes that the store makes from now on as those of a request.
+/** Name the request for which the store is changed from now on: its first change
+ * writes one entry.
  * @param audit  borrowed until the next call; NULL: of no request */
 void store_audit_of(struct store *s, struct audit *audit);
 

@@ -427,7 +427,8 @@ static int streak_row(const struct db_value *row, size_t columns, void *arg)
 	return 0;
 }
 
-/* The streak is longer than what is kept: ask for its first run. */
+/* All verdicts that were read are the same: find the run with which this series
+ * of equal verdicts began, and its length. */
 static int read_streak(struct store *s, struct tested *t)
 {
 	const struct db_value params[] = {DB_I(t->id),
