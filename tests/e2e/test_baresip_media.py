@@ -94,8 +94,14 @@ def test_its_codecs_and_encryptions(build, ports, namespaces, more):
             out, heard = streams[sent, "out"], streams[got, "in"]
             # the side that ends the call may send one more packet before the other
             # learns of it and stops receiving
-            assert 0 <= out["packets"] - heard["packets"] <= 2 and heard["packets"] > least / 1.25, \
-                (out, heard)
+            missing = out["packets"] - heard["packets"]
+            if (sent, more.get("rtcp_mux")) == ("caller", False):
+                # baresip takes both ports for secured when one of its two handshakes has
+                # ended: what it sends in plain until then is refused, RTCP too
+                refused = heard["srtp_auth_failed"]
+                assert refused - 2 <= missing <= refused + 2 and refused < least, (out, heard)
+            else:
+                assert 0 <= missing <= 2 and heard["packets"] > least / 1.25, (out, heard)
             assert heard["lost"] == 0
         codec = more.get("audio_codecs", ["PCMU"])[0].split("/")[0]
         assert streams["caller", "in"]["codec"] == streams["caller", "out"]["codec"] == codec
