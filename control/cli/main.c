@@ -1,16 +1,16 @@
 /* offhook: place and answer calls in the foreground; measure captures; start
  * offhook-records for the records of a controller. */
 #include "base/version.h"
-#include "control/cli/analyze.h"
-#include "control/cli/commands.h"
-#include "control/cli/completion.h"
-#include "control/cli/emodel.h"
-#include "control/cli/exit_code.h"
-#include "control/cli/options.h"
-#include "control/cli/plan.h"
-#include "control/cli/program.h"
-#include "control/cli/session.h"
-#include "control/cli/tap.h"
+#include "control/cli/call/options.h"
+#include "control/cli/call/plan.h"
+#include "control/cli/call/session.h"
+#include "control/cli/command/commands.h"
+#include "control/cli/command/completion.h"
+#include "control/cli/common/exit_code.h"
+#include "control/cli/common/program.h"
+#include "control/cli/measure/analyze.h"
+#include "control/cli/measure/emodel.h"
+#include "control/cli/measure/tap.h"
 
 #include <errno.h>
 #include <stdio.h>

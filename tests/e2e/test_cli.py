@@ -306,7 +306,7 @@ def test_what_is_of_a_call(offhook, option):
 
 def test_options_are_in_help_and_manual(build, offhook):
     """Every option of the program is documented in both places."""
-    code = (ROOT / "control/cli/options.c").read_text()
+    code = (ROOT / "control/cli/call/options.c").read_text()
     options = set(re.findall(r'^\t\{"([a-z0-9-]+)", ', code, re.M))
     assert len(options) > 40
     manual = (ROOT / "man/offhook.1").read_text().replace("\\", "")
@@ -315,7 +315,7 @@ def test_options_are_in_help_and_manual(build, offhook):
     assert options <= set(re.findall(r"--([a-z0-9-]+)", pages))
     assert options - {"help", "version"} <= set(re.findall(r"--([a-z0-9-]+)", manual))
     # and every command
-    table = (ROOT / "control/cli/command_table.c").read_text()
+    table = (ROOT / "control/cli/command/command_table.c").read_text()
     commands = re.findall(r'^\t(?:HERE|REMOTE)\("([a-z-]+)", COMMAND_(?!TOPIC|HIDDEN)', table, re.M)
     assert len(commands) > 12
     for command in commands:

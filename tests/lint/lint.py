@@ -408,7 +408,7 @@ def options_of(*paths):
 def option_pages(root):
     """Options in pages that no program has, and options missing in a manual."""
     root = Path(root)
-    manuals = {"man/offhook.1": [*(root / "control/cli").glob("*.[ch]")],
+    manuals = {"man/offhook.1": [*(root / "control/cli").rglob("*.[ch]")],
                "man/offhook-agent.8": [root / "agent/options.c"],
                "man/offhook-controller.8": [root / "control/server/main.c"]}
     known = set()

@@ -221,7 +221,7 @@ def pages(tmp_path):
                  "control/wire/client_actions.c",
                  "docs/reference/parameters.md", "docs/reference/script-actions.md",
                  "docs/reference/tap.md", "agent/options.c",
-                 "control/cli/tap.c", "control/server/main.c", "man/offhook.1",
+                 "control/cli/measure/tap.c", "control/server/main.c", "man/offhook.1",
                  "man/offhook-agent.8", "man/offhook-controller.8"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)

@@ -1,8 +1,8 @@
 /* SIP messages that a controller gives, as ladders and compared: they may be
  * anything, and no control character reaches the terminal. */
-#include "control/cli/ladder.h"
-#include "control/cli/run_compare.h"
-#include "control/cli/run_stats.h"
+#include "control/cli/run/ladder.h"
+#include "control/cli/run/run_compare.h"
+#include "control/cli/run/run_stats.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-#include "control/cli/commands.h"
+#include "control/cli/command/commands.h"
 
-#include "control/cli/record_kinds.h"
+#include "control/cli/client/record_kinds.h"
+#include "control/cli/common/terminal.h"
 #include "control/cli/remote_commands.h"
-#include "control/cli/terminal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-#include "control/cli/fields.h"
+#include "control/cli/client/fields.h"
 
-#include "control/cli/exit_code.h"
+#include "control/cli/common/exit_code.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

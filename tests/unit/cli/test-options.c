@@ -1,4 +1,4 @@
-#include "control/cli/options.h"
+#include "control/cli/call/options.h"
 
 #include <errno.h>
 #include <getopt.h>

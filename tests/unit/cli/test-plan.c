@@ -1,4 +1,4 @@
-#include "control/cli/plan.h"
+#include "control/cli/call/plan.h"
 
 #include <errno.h>
 #include <setjmp.h>

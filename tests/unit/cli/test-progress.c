@@ -1,6 +1,6 @@
-#include "control/cli/progress.h"
+#include "control/cli/run/progress.h"
 
-#include "control/cli/terminal.h"
+#include "control/cli/common/terminal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

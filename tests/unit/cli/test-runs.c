@@ -1,9 +1,9 @@
-#include "control/cli/ladder.h"
-#include "control/cli/run_compare.h"
-#include "control/cli/run_list.h"
-#include "control/cli/run_stats.h"
-#include "control/cli/table.h"
-#include "control/cli/terminal.h"
+#include "control/cli/common/table.h"
+#include "control/cli/common/terminal.h"
+#include "control/cli/run/ladder.h"
+#include "control/cli/run/run_compare.h"
+#include "control/cli/run/run_list.h"
+#include "control/cli/run/run_stats.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-#include "control/cli/verdict.h"
+#include "control/cli/call/verdict.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
-#include "control/cli/view.h"
+#include "control/cli/call/view.h"
 
 #include "base/clock.h"
-#include "control/cli/terminal.h"
+#include "control/cli/common/terminal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

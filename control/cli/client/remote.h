@@ -1,0 +1,81 @@
+/**
+ * The REST API of a controller (docs/reference/api.md), for commands.
+ * Thread: main.
+ */
+#ifndef OFFHOOK_CONTROL_CLI_CLIENT_REMOTE_H
+#define OFFHOOK_CONTROL_CLI_CLIENT_REMOTE_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#define REMOTE_REASON_BYTES 512
+#define REMOTE_ETAG_BYTES   64
+
+struct remote;
+
+struct remote_answer {
+	long status;
+	json_t *body; /* owned; NULL: none */
+	char etag[REMOTE_ETAG_BYTES];
+};
+
+/**
+ * Make a client of a controller. No request is sent.
+ * @param url      of the controller: "https://offhook.example.net"
+ * @param key      "PUBLIC:SECRET"; copied
+ * @param ca_file  PEM file of authorities; NULL: the system's
+ * @param reason   filled on failure
+ * @return 0; -EINVAL; -ENOMEM
+ */
+int remote_new(struct remote **ret, const char *url, const char *key,
+	       const char *ca_file, char reason[static REMOTE_REASON_BYTES]);
+/** Release; the key is wiped. Accepts NULL. @return NULL */
+struct remote *remote_free(struct remote *r);
+
+/**
+ * Send a request below /api/v2 and wait for its response, at most 30 s.
+ * @param path      below /api/v2; one that begins with /run/ is a page of the
+ *                  controller
+ * @param fields    object of texts, sent as a form; NULL: no body
+ * @param if_match  NULL: none
+ * @param reason    filled on failure, with the controller's own text
+ * @return 0 the status is 2xx; -EINVAL it is another one; -EIO no response, or
+ *         it cannot be parsed; -ENOMEM
+ */
+int remote_call(struct remote *r, const char *method, const char *path,
+		json_t *fields, const char *if_match, struct remote_answer *ret,
+		char reason[static REMOTE_REASON_BYTES]);
+
+/**
+ * Download a file, at most 10 min.
+ * @param path    as of remote_call()
+ * @param file    receives the body; after a failure it may hold a part
+ * @param reason  filled on failure
+ * @return 0; -EINVAL the status is not 2xx; -EIO no response, or the file
+ *         cannot be written
+ */
+int remote_save(struct remote *r, const char *path, FILE *file,
+		char reason[static REMOTE_REASON_BYTES]);
+
+void remote_answer_release(struct remote_answer *a);
+
+/**
+ * The same with a body of JSON.
+ * @param body  NULL: none
+ */
+int remote_call_json(struct remote *r, const char *method, const char *path,
+		     const json_t *body, const char *if_match,
+		     struct remote_answer *ret,
+		     char reason[static REMOTE_REASON_BYTES]);
+
+/** Let requests end with -EINTR, within about a second, when this descriptor is
+ * readable. Nothing is read from it. @param fd  -1: none */
+void remote_stop_on(struct remote *r, int fd);
+
+/** Status of the last response; 0: there was none. */
+long remote_status(const struct remote *r);
+
+/** Encode a text as one path element or query value. @return -ENOMEM */
+int remote_escape(struct remote *r, const char *text, char *dst, size_t size);
+
+#endif

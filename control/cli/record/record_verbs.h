@@ -1,0 +1,15 @@
+/**
+ * The verbs that kinds of records share: list, show, create, ...
+ */
+#ifndef OFFHOOK_CONTROL_CLI_RECORD_RECORD_VERBS_H
+#define OFFHOOK_CONTROL_CLI_RECORD_RECORD_VERBS_H
+
+struct client;
+
+/** Do the verb argv[0] of a kind. @return exit status */
+int record_verb_main(struct client *c, const char *kind, int argc, char **argv);
+
+int record_artifact_list(struct client *c, int argc, char **argv);
+int record_artifact_save(struct client *c, int argc, char **argv);
+
+#endif

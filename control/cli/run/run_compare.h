@@ -1,0 +1,24 @@
+/**
+ * The differences between two runs. Pure. Thread: main.
+ */
+#ifndef OFFHOOK_CONTROL_CLI_RUN_RUN_COMPARE_H
+#define OFFHOOK_CONTROL_CLI_RUN_RUN_COMPARE_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+/**
+ * Compare two reports (docs/reference/report.md).
+ * @return new {runs: [{id, session_id, status, test_name, started_at}],
+ *         conditions: [{role, text, before, after}], conditions_alike, figures:
+ *         [{role, figure, before, after}], messages: [{dialogs_before,
+ *         dialogs_after, lines: ["  SAME", "- BEFORE", "+ AFTER"]}],
+ *         dialogs_alike}: conditions and messages hold what differs; null is what
+ *         the run does not have; NULL: out of memory
+ */
+json_t *run_compare(const json_t *before, const json_t *after);
+
+/** Print it. @param width  of the terminal; 0: whole */
+void run_compare_print(FILE *out, const json_t *differences, size_t width);
+
+#endif
