@@ -8,6 +8,7 @@
 #include "control/server/callback/callback.h"
 #include "control/server/http/http.h"
 #include "control/server/http/tls.h"
+#include "control/server/report/error_page.h"
 #include "control/server/report/report.h"
 #include "control/server/request/controller.h"
 #include "control/server/run/run.h"
@@ -248,6 +249,7 @@ static int start_http(struct controller *c, struct route_table tables[2],
 		.prefix = "",
 		.routes = report_routes,
 		.count = report_route_count,
+		.error_page = error_page,
 	};
 	str_print(listen, sizeof(listen),
 		  strchr(conf->listen, ':') ? "[%s]:%u" : "%s:%u", conf->listen,

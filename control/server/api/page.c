@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "conf/controller_conf.h"
 #include "control/server/request/fields.h"
+#include "control/server/request/query.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -44,22 +45,6 @@ bool page_read_all(const struct request *req, struct page *ret,
 	return true;
 }
 
-static void add_escaped(char *dst, size_t size, const char *text)
-{
-	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "abcdefghijklmnopqrstuvwxyz0123456789-._~";
-	size_t used = strlen(dst);
-
-	for (; *text && used + 4 < size; text++) {
-		if (strchr(plain, *text))
-			dst[used++] = *text;
-		else
-			used += (size_t)snprintf(dst + used, 4, "%%%02X",
-						 (unsigned char)*text);
-	}
-	dst[used] = '\0';
-}
-
 /* The query without start and count, each pair with a leading '&'.
  * @return false: it does not fit; a link with a part of it would select more */
 static bool other_query(const struct request *req, char *dst, size_t size)
@@ -79,9 +64,9 @@ static bool other_query(const struct request *req, char *dst, size_t size)
 		if (used + 3 * (strlen(name) + strlen(value)) + 3 >= size)
 			return false;
 		memcpy(dst + used, "&", 2);
-		add_escaped(dst, size, name);
+		query_escape(dst, size, name);
 		memcpy(dst + strlen(dst), "=", 2);
-		add_escaped(dst, size, value);
+		query_escape(dst, size, value);
 	}
 	return true;
 }

@@ -14,8 +14,10 @@
 #include <string.h>
 #include <strings.h>
 
-/* Find the table with the longest prefix of the path. */
-static const struct route_table *find_table(const struct exchange *x)
+/* A page's path and query, for the way back to it; of a longer one the path. */
+#define LOGIN_PAGE_BYTES 1024
+
+const struct route_table *admit_table(const struct exchange *x)
 {
 	const struct route_table *best = NULL;
 
@@ -33,7 +35,7 @@ static const struct route_table *find_table(const struct exchange *x)
 
 const struct http_upload *admit_upload(struct exchange *x)
 {
-	const struct route_table *table = find_table(x);
+	const struct route_table *table = admit_table(x);
 	struct route_match match = {.route = NULL};
 
 	if (!table ||
@@ -219,7 +221,7 @@ static bool check_host(struct exchange *x, struct reply *rep)
 
 static bool route_request(struct exchange *x, struct reply *rep)
 {
-	const struct route_table *table = find_table(x);
+	const struct route_table *table = admit_table(x);
 	struct request *req = &x->request;
 	struct route_match match = {.route = NULL};
 	const char *below;
@@ -263,14 +265,54 @@ static bool route_request(struct exchange *x, struct reply *rep)
 	return true;
 }
 
-/* True for a browser that asks for a page and sends no credentials. */
-static bool wants_login(const struct exchange *x)
+/* True for a browser outside of the API. */
+static bool accepts_page(const struct exchange *x)
 {
-	const char *accept = header_of(&x->request, "Accept");
+	const struct route_table *table = admit_table(x);
+	const char *accept = MHD_lookup_connection_value(
+		x->connection, MHD_HEADER_KIND, "Accept");
 
-	return x->table->prefix[0] == '\0' && accept &&
+	/* addresses below /api that no version has are programs' as well */
+	return table && table->error_page && accept &&
 	       strstr(accept, "text/html") &&
-	       !header_of(&x->request, "Authorization");
+	       strncmp(x->raw_path, "/api/", 5) != 0 &&
+	       strcmp(x->raw_path, "/api") != 0;
+}
+
+bool admit_is_page(const struct exchange *x)
+{
+	return accepts_page(x) && (strcmp(x->method, "GET") == 0 ||
+				   strcmp(x->method, "HEAD") == 0);
+}
+
+/* Redirect to the login, and from there back to the page with its query. */
+static void reply_login(const struct exchange *x, struct reply *rep)
+{
+	char page[LOGIN_PAGE_BYTES] = "", next[3 * LOGIN_PAGE_BYTES] = "";
+	json_t *pair;
+	size_t i;
+
+	rep->status = 303;
+	if (str_copy(page, sizeof(page), x->raw_path)) {
+		reply_header(rep, "Location", "/login?next=/");
+		return;
+	}
+	json_array_foreach(x->request.query, i, pair)
+	{
+		size_t used = strlen(page);
+
+		str_print(page + used, sizeof(page) - used, i ? "&" : "?");
+		query_escape(page, sizeof(page),
+			     json_string_value(json_array_get(pair, 0)));
+		used = strlen(page);
+		str_print(page + used, sizeof(page) - used, "=");
+		query_escape(page, sizeof(page),
+			     json_string_value(json_array_get(pair, 1)));
+	}
+	if (strlen(page) + 4 >= sizeof(page)) /* cut: another selection */
+		page[strlen(x->raw_path)] = '\0';
+	query_escape(next, sizeof(next), page);
+	reply_header(rep, "Location", "/login?next=%s", next);
 }
 
 static bool authorize(struct exchange *x, struct reply *rep)
@@ -281,10 +323,9 @@ static bool authorize(struct exchange *x, struct reply *rep)
 	case 0:
 		return true;
 	case -EACCES:
-		if (wants_login(x)) {
-			rep->status = 303;
-			reply_header(rep, "Location", "/login?next=%s",
-				     x->raw_path);
+		if (accepts_page(x) &&
+		    !header_of(&x->request, "Authorization")) {
+			reply_login(x, rep);
 			return false;
 		}
 		reply_problem(rep, 401, "the credentials are missing or wrong");

@@ -7,6 +7,14 @@
 
 #include "control/server/http/exchange.h"
 
+/** True if the request is a browser's for a page: its errors are pages, too.
+ * Thread: any. */
+bool admit_is_page(const struct exchange *x);
+
+/** Find the table with the longest prefix of the path. Thread: any.
+ * @return static; NULL: there is none */
+const struct route_table *admit_table(const struct exchange *x);
+
 /** Find the upload rule of a request's route. Thread: HTTP.
  * @return static; NULL: the route takes no uploads */
 const struct http_upload *admit_upload(struct exchange *x);

@@ -215,13 +215,26 @@ static void add_hsts(struct exchange *x)
 	add_header(x->response, "Strict-Transport-Security", value);
 }
 
+/* Put a page in place of a problem. */
+static void make_page(const struct exchange *x, struct reply *rep)
+{
+	unsigned status = rep->status;
+	json_t *problem = rep->body;
+
+	if (admit_table(x)->error_page(problem, rep))
+		return; /* out of memory: problem+json is an answer as well */
+	reply_header(rep, "Vary", "Accept");
+	rep->status = status;
+	rep->body = NULL;
+	json_decref(problem);
+}
+
 /* Make the response; takes over the contents of the reply. */
 static void build_response(struct exchange *x, struct reply *rep)
 {
-	const char *type = rep->content_type ? rep->content_type : JSON_TYPE;
-	char *text = rep->text;
-	size_t len = rep->text_len;
-	const char *name;
+	const char *name, *type;
+	size_t len;
+	char *text;
 	json_t *value;
 
 	if (rep->body && rep->status >= 400 &&
@@ -232,7 +245,12 @@ static void build_response(struct exchange *x, struct reply *rep)
 				    value ? value : json_string("/"));
 		json_object_set_new(rep->body, "request_id",
 				    json_string(x->request_id));
+		if (admit_is_page(x))
+			make_page(x, rep);
 	}
+	type = rep->content_type ? rep->content_type : JSON_TYPE;
+	text = rep->text;
+	len = rep->text_len;
 	if (rep->body) {
 		text = json_dumps(rep->body, JSON_COMPACT | JSON_DECIMAL);
 		len = text ? strlen(text) : 0;

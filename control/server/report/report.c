@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "control/server/report/download.h"
 #include "control/server/report/metrics.h"
+#include "control/server/report/page_policy.h"
 #include "control/server/report/project_page.h"
 #include "control/server/report/report_data.h"
 #include "control/server/session/session.h"
@@ -14,13 +15,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Scripts, styles and data from this server only. */
-#define PAGE_POLICY                                                    \
-	"default-src 'none'; script-src 'self'; style-src 'self'; "    \
-	"connect-src 'self'; img-src 'self' data:; media-src 'self' "  \
-	"data:; base-uri 'none'; form-action 'none'; frame-ancestors " \
-	"'none'"
 
 static void reply_asset(struct reply *rep, const char *name)
 {
@@ -80,26 +74,12 @@ static void reply_page_as(struct reply *rep, const char *name,
 	reply_header(rep, "Cache-Control", "no-cache");
 }
 
-static void reply_page(struct reply *rep)
-{
-	reply_page_as(rep, "report.html", PAGE_POLICY);
-}
-
-static void get_page(struct request *req, struct reply *rep)
-{
-	if (uuid_valid(request_param(req, 0)))
-		reply_page(rep);
-	else
-		reply_problem(rep, 404, "there is no run of this id");
-}
-
-/* A public link is valid or not: the answer does not tell which half is
- * wrong. */
-static void get_kiosk_page(struct request *req, struct reply *rep)
+static void reply_run_page(struct request *req, struct reply *rep,
+			   const char *kiosk_id)
 {
 	struct report_run run;
 	int err = store_report_run(request_store(req), request_param(req, 0),
-				   request_param(req, 1), &run);
+				   kiosk_id, &run);
 
 	if (err == -ENOENT) {
 		reply_problem(rep, 404, "there is no run of this id");
@@ -108,25 +88,28 @@ static void get_kiosk_page(struct request *req, struct reply *rep)
 			      strerror(-err));
 	} else {
 		report_run_release(&run);
-		reply_page(rep);
+		reply_page_as(rep, "report.html", PAGE_POLICY);
 	}
 }
 
-static void get_project_page(struct request *req, struct reply *rep)
+static void get_page(struct request *req, struct reply *rep)
 {
-	if (uuid_valid(request_param(req, 0)))
-		reply_page_as(rep, "project_run.html", PAGE_POLICY);
-	else
-		reply_problem(rep, 404, "there is no project run of this id");
+	reply_run_page(req, rep, NULL);
 }
 
-/* The page of a link that was revoked is 404, like its data. */
-static void get_project_kiosk_page(struct request *req, struct reply *rep)
+/* A public link is valid or not: the answer does not tell which half is
+ * wrong. */
+static void get_kiosk_page(struct request *req, struct reply *rep)
+{
+	reply_run_page(req, rep, request_param(req, 1));
+}
+
+static void reply_project_page(struct request *req, struct reply *rep,
+			       const char *kiosk_id)
 {
 	json_t *doc;
 	int err = store_project_run_page(request_store(req),
-					 request_param(req, 0),
-					 request_param(req, 1), &doc);
+					 request_param(req, 0), kiosk_id, &doc);
 
 	if (err == -ENOENT) {
 		reply_problem(rep, 404, "there is no project run of this id");
@@ -136,6 +119,17 @@ static void get_project_kiosk_page(struct request *req, struct reply *rep)
 		json_decref(doc);
 		reply_page_as(rep, "project_run.html", PAGE_POLICY);
 	}
+}
+
+static void get_project_page(struct request *req, struct reply *rep)
+{
+	reply_project_page(req, rep, NULL);
+}
+
+/* The page of a link that was revoked is 404, like its data. */
+static void get_project_kiosk_page(struct request *req, struct reply *rep)
+{
+	reply_project_page(req, rep, request_param(req, 1));
 }
 
 static void reply_data(struct request *req, struct reply *rep,

@@ -3,6 +3,7 @@
 #include "control/server/request/path.h"
 
 #include <microhttpd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,4 +95,20 @@ bool query_check(const json_t *query, const char *known, struct reply *rep)
 			refuse(rep, name, "is there twice");
 	}
 	return reply_status(rep) == 0;
+}
+
+void query_escape(char *dst, size_t size, const char *text)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "abcdefghijklmnopqrstuvwxyz0123456789-._~/";
+	size_t used = strlen(dst);
+
+	for (; *text && used + 4 < size; text++) {
+		if (strchr(plain, *text))
+			dst[used++] = *text;
+		else
+			used += (size_t)snprintf(dst + used, 4, "%%%02X",
+						 (unsigned char)*text);
+	}
+	dst[used] = '\0';
 }

@@ -26,4 +26,11 @@ json_t *query_read(struct MHD_Connection *connection);
  */
 bool query_check(const json_t *query, const char *known, struct reply *rep);
 
+/**
+ * Append text to a query, percent-encoded except for '/'.
+ * Source: RFC 3986 sections 2.1 and 3.4
+ * @param dst  in/out, terminated; text that does not fit is left out
+ */
+void query_escape(char *dst, size_t size, const char *text);
+
 #endif

@@ -7,6 +7,8 @@
 
 #include "control/server/request/path.h"
 
+#include <jansson.h>
+
 struct reply;
 struct request;
 
@@ -48,6 +50,9 @@ struct route_table {
 	const struct route_query *queries; /* of handlers that are not among
 					    * them: none. NULL: any */
 	size_t query_count;
+	/* Reply a page in place of a problem to a browser (error_page.h), with
+	 * any status. NULL: always problem+json. */
+	int (*error_page)(const json_t *problem, struct reply *rep);
 };
 
 struct route_match {
