@@ -140,7 +140,9 @@ check "no secret in the hints" not hint "$(cat /var/lib/offhook-controller/setup
 	echo no-code-yet)"
 dpkg-query -L offhook offhook-agent offhook-controller > /tmp/files
 for file in man/man1/offhook.1.gz man/man1/offhook-records.1.gz man/man8/offhook-agent.8.gz \
-	man/man8/offhook-controller.8.gz bash-completion/completions/offhook; do
+	man/man8/offhook-controller.8.gz man/man5/offhook-tests.5.gz offhook/offhook.schema.json \
+	offhook/monitoring/alerts.yml offhook/monitoring/grafana.json \
+	doc/offhook/examples/ci/gitlab.yml bash-completion/completions/offhook; do
 	check "$file" grep -qx "/usr/share/$file" /tmp/files
 done
 

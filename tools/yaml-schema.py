@@ -23,7 +23,7 @@ KINDS = {"projects": "ProjectInput", "targets": "TargetInput",
 
 
 def named(of):
-    return {**NAME, "description": f"name of a {of}"}
+    return {**NAME, "description": f"name of {'an' if of[0] in 'aeiou' else 'a'} {of}"}
 
 
 def rename(schema, old, new, value):
@@ -48,6 +48,7 @@ def changed(schemas):
     del test["properties"]["has_callback_secret"]
     for flag in ("callback_on_failure", "callback_on_recovery"):
         rename(test, flag, flag, {"type": ["boolean", "null"], "default": False})
+    schedule["description"] = "exactly one of `test` and `project`, and of `cron` and `run_at`"
     rename(schedule, "test_id", "test", named("test"))
     rename(schedule, "project_id", "project", named("project"))
     rename(schedule, "test_ids", "tests", {

@@ -100,6 +100,41 @@ def test_each_key_is_in_the_manual(name, root):
     assert " port, 0 to 65535" in re.sub(r"\s+", " ", done.stdout)
 
 
+def members(part, schema, names=()):
+    """Names of all members below a part of the schema."""
+    if isinstance(part, dict):
+        if "$ref" in part and part["$ref"] not in names:
+            where = part["$ref"].rsplit("/", 1)[1]
+            yield from members(schema["$defs"][where], schema, (*names, part["$ref"]))
+        yield from part.get("properties", {})
+    for below in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        yield from members(below, schema, names)
+
+
+def test_manual_of_the_yaml_files(root):
+    page = (root / "usr/share/man/man5/offhook-tests.5").read_text()
+    done = subprocess.run(["groff", "-man", "-Tascii", "-P-c", "-P-b", "-P-u", "-ww"], input=page,
+                          text=True, timeout=60, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    text = re.sub(r"\s+", " ", done.stdout)
+    schema = json.loads((root / "usr/share/offhook/offhook.schema.json").read_text())
+    for name in {*schema["properties"], *members(schema["properties"], schema)}:
+        assert re.search(rf"\b{name}\b", text), name
+    for title in re.findall(r"(?m)^## (.*)", (ROOT / "docs/reference/yaml.md").read_text()):
+        assert f"\n.SH {title.upper()}\n" in page
+    assert "hosts[].port Whole number, 0 to 65535; default 0." in text
+    assert "apply -f lab --dry-run" in text
+    assert "](" not in text and "`" not in text
+
+
+def test_what_users_copy_is_installed(root):
+    for folder, source in (("usr/share/offhook/monitoring", "monitoring"),
+                           ("usr/share/doc/offhook/examples/ci", "packaging/ci")):
+        wanted = {path.name: path.read_text() for path in (ROOT / source).iterdir()
+                  if path.name != "meson.build"}
+        assert {path.name: path.read_text() for path in (root / folder).iterdir()} == wanted
+
+
 def test_completions_are_installed(root):
     for name in ("bash-completion/completions/offhook", "zsh/vendor-completions/_offhook",
                  "fish/vendor_completions.d/offhook.fish"):
