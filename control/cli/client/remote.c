@@ -35,6 +35,7 @@ struct request {
 	const char *method;
 	const char *path;
 	const char *if_match;   /* NULL: none */
+	const char *key;        /* Idempotency-Key; NULL: none */
 	const char *media_type; /* NULL: a form */
 	const void *data;       /* NULL: no body */
 	size_t len;
@@ -241,37 +242,37 @@ static int perform(struct remote *r, struct remote_answer *a,
 	return code == CURLE_ABORTED_BY_CALLBACK ? -EINTR : -EIO;
 }
 
-/* @return headers of the request; NULL: none, or out of memory */
-static struct curl_slist *headers_of(const struct request *q)
+/* Add a header field, if it has a value. @return 0; -ENOMEM */
+static int add_header(struct curl_slist **headers, const char *name,
+		      const char *value)
 {
-	struct curl_slist *headers = NULL, *longer;
+	struct curl_slist *longer;
 	char header[HEADER_BYTES];
 
-	if (q->if_match) {
-		str_print(header, sizeof(header), "If-Match: %s", q->if_match);
-		headers = curl_slist_append(NULL, header);
-	}
-	if (q->media_type) {
-		str_print(header, sizeof(header), "Content-Type: %s",
-			  q->media_type);
-		longer = curl_slist_append(headers, header);
-		if (!longer)
-			curl_slist_free_all(headers);
-		headers = longer;
-	}
-	return headers;
+	if (!value)
+		return 0;
+	str_print(header, sizeof(header), "%s: %s", name, value);
+	longer = curl_slist_append(*headers, header);
+	if (!longer)
+		return -ENOMEM;
+	*headers = longer;
+	return 0;
 }
 
 static int transfer(struct remote *r, const struct request *q,
 		    struct remote_answer *a,
 		    char reason[static REMOTE_REASON_BYTES])
 {
-	struct curl_slist *headers = headers_of(q);
+	struct curl_slist *headers = NULL;
 	struct buf text;
 	int err;
 
-	if (!headers && (q->if_match || q->media_type))
+	if (add_header(&headers, "If-Match", q->if_match) ||
+	    add_header(&headers, "Content-Type", q->media_type) ||
+	    add_header(&headers, "Idempotency-Key", q->key)) {
+		curl_slist_free_all(headers);
 		return -ENOMEM;
+	}
 	buf_init(&text, ANSWER_BYTES_MAX);
 	curl_easy_setopt(r->easy, CURLOPT_HTTPHEADER, headers);
 	curl_easy_setopt(r->easy, CURLOPT_POSTFIELDS, q->data);
@@ -327,28 +328,46 @@ static int request(struct remote *r, const struct request *q,
 	return 0;
 }
 
-int remote_call(struct remote *r, const char *method, const char *path,
-		json_t *fields, const char *if_match, struct remote_answer *ret,
-		char reason[static REMOTE_REASON_BYTES])
+/* @param q  without a body */
+static int request_form(struct remote *r, struct request *q, json_t *fields,
+			struct remote_answer *ret,
+			char reason[static REMOTE_REASON_BYTES])
 {
-	struct request q = {
-		.method = method, .path = path, .if_match = if_match};
 	struct buf body;
 	int err = 0;
 
 	buf_init(&body, BODY_BYTES_MAX);
 	if (fields)
 		err = encode(r->easy, fields, &body);
-	q.data = body.data;
-	q.len = body.used;
+	q->data = body.data;
+	q->len = body.used;
 	if (!err)
-		err = request(r, &q, ret, reason);
+		err = request(r, q, ret, reason);
 	else
 		str_print(reason, REMOTE_REASON_BYTES, "%s",
 			  err == -EMSGSIZE ? "the request is larger than 1 MiB"
 					   : strerror(-err));
 	buf_release(&body);
 	return err;
+}
+
+int remote_call(struct remote *r, const char *method, const char *path,
+		json_t *fields, const char *if_match, struct remote_answer *ret,
+		char reason[static REMOTE_REASON_BYTES])
+{
+	struct request q = {
+		.method = method, .path = path, .if_match = if_match};
+
+	return request_form(r, &q, fields, ret, reason);
+}
+
+int remote_start(struct remote *r, const char *path, json_t *fields,
+		 const char *key, struct remote_answer *ret,
+		 char reason[static REMOTE_REASON_BYTES])
+{
+	struct request q = {.method = "POST", .path = path, .key = key};
+
+	return request_form(r, &q, fields, ret, reason);
 }
 
 int remote_call_json(struct remote *r, const char *method, const char *path,
@@ -382,6 +401,24 @@ int remote_call_json(struct remote *r, const char *method, const char *path,
 long remote_status(const struct remote *r)
 {
 	return r->status;
+}
+
+long remote_retry_after(const struct remote *r)
+{
+	curl_off_t seconds = 0;
+
+	if (!r->status)
+		return 0;
+	curl_easy_getinfo(r->easy, CURLINFO_RETRY_AFTER, &seconds);
+	return (long)seconds;
+}
+
+bool remote_was_sent(const struct remote *r)
+{
+	long bytes = 0;
+
+	curl_easy_getinfo(r->easy, CURLINFO_REQUEST_SIZE, &bytes);
+	return bytes > 0;
 }
 
 int remote_escape(struct remote *r, const char *text, char *dst, size_t size)

@@ -6,6 +6,7 @@
 #define OFFHOOK_CONTROL_CLI_CLIENT_REMOTE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #define REMOTE_REASON_BYTES 512
@@ -47,6 +48,16 @@ int remote_call(struct remote *r, const char *method, const char *path,
 		char reason[static REMOTE_REASON_BYTES]);
 
 /**
+ * Send a POST that may be repeated: with the same key it is carried out once, and
+ * answered as the first time (docs/reference/api.md, Repeated requests).
+ * @param key  Idempotency-Key: 1 to 64 visible characters
+ * @return as remote_call()
+ */
+int remote_start(struct remote *r, const char *path, json_t *fields,
+		 const char *key, struct remote_answer *ret,
+		 char reason[static REMOTE_REASON_BYTES]);
+
+/**
  * Download a file, at most 10 min.
  * @param path    as of remote_call()
  * @param file    receives the body; after a failure it may hold a part
@@ -74,6 +85,13 @@ void remote_stop_on(struct remote *r, int fd);
 
 /** Status of the last response; 0: there was none. */
 long remote_status(const struct remote *r);
+
+/** Seconds of Retry-After of the last response; 0: it had none. */
+long remote_retry_after(const struct remote *r);
+
+/** True if at least a part of the last request was sent: the controller may have
+ * carried it out, also if no response came. */
+bool remote_was_sent(const struct remote *r);
 
 /** Encode a text as one path element or query value. @return -ENOMEM */
 int remote_escape(struct remote *r, const char *text, char *dst, size_t size);

@@ -373,14 +373,14 @@ static const char delete_help[] =
 static const char run_help[] =
 	"  --wait           wait for the end, show how far it is; ^C asks whether to stop\n"
 	"  --junit FILE, --markdown FILE, --html FILE  write the report there\n"
-	"  --retry-for S    while waiting, how long the controller may be away (60)\n";
+	"  --retry-for S    how long the controller may be away (60); it starts one run\n";
 
 static const char run_set_help[] =
 	"  --set PATH=VALUE override for this run: step.STEP.ACTION.PARAMETER, counted\n"
 	"                   from 0; condition.ROLE.TYPE; report.mode, callback_url, ...\n"
 	"  --wait           wait for the end, show how far it is; ^C asks whether to stop\n"
 	"  --junit FILE, --markdown FILE, --html FILE  write the report there\n"
-	"  --retry-for S    while waiting, how long the controller may be away (60)\n"
+	"  --retry-for S    how long the controller may be away (60); it starts one run\n"
 	"\n"
 	"With --wait: 0 passed, 1 failed, 3 errored, stopped, or the end is not known.\n";
 
@@ -389,7 +389,7 @@ static const char project_run_help[] =
 	"  --set NAME=VALUE report.mode, test_ids, callback_url, ...\n"
 	"  --wait           wait for the end, show how far it is; ^C asks whether to stop\n"
 	"  --junit FILE, --markdown FILE, --html FILE  write the report there\n"
-	"  --retry-for S    while waiting, how long the controller may be away (60)\n"
+	"  --retry-for S    how long the controller may be away (60); it starts one run\n"
 	"\n"
 	"With --wait: 0 passed, 1 failed, 3 stopped, or the end is not known.\n";
 

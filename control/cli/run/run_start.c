@@ -5,6 +5,7 @@
 #include "control/cli/client/fields.h"
 #include "control/cli/client/record_kinds.h"
 #include "control/cli/common/exit_code.h"
+#include "control/cli/run/run_post.h"
 #include "control/cli/run/run_result.h"
 #include "control/cli/run/run_wait.h"
 #include "control/wire/text.h"
@@ -195,7 +196,7 @@ static int refused(const struct start *s, int err, const char *reason)
 {
 	int status = client_refused(s->client, reason);
 
-	if (err == -EIO && !remote_status(client_remote(s->client)))
+	if (err == -EIO || err == -EINTR)
 		fputs("       whether the run was started is not known: look "
 		      "at the runs before you start it again\n",
 		      stderr);
@@ -231,9 +232,13 @@ static void note_started(struct start *s, json_t *body)
 				s->uuid);
 }
 
-static int post(struct start *s, const char *id, json_t *fields)
+static int post(struct start *s, const char *id, json_t *fields, int signals)
 {
 	char path[PATH_BYTES], reason[REMOTE_REASON_BYTES];
+	struct run_post_params params = {.path = path,
+					 .fields = fields,
+					 .retry_s = s->retry_s,
+					 .signals = signals};
 	struct remote_answer a;
 	int status = client_connect(s->client), err;
 
@@ -241,8 +246,8 @@ static int post(struct start *s, const char *id, json_t *fields)
 		return status;
 	str_print(path, sizeof(path), "%s%s%s", s->start_path, id,
 		  strcmp(s->command, "scenario") == 0 ? "" : "/run");
-	err = remote_call(client_remote(s->client), "POST", path, fields, NULL,
-			  &a, reason);
+	params.remote = client_remote(s->client);
+	err = run_post(&params, &a, reason);
 	if (err)
 		return refused(s, err, reason);
 	if (client_json(s->client) && !s->wait)
@@ -336,7 +341,7 @@ static int carry_out(struct start *s)
 		}
 	}
 	if (!status)
-		status = post(s, id, fields);
+		status = post(s, id, fields, signals);
 	json_decref(fields);
 	/* the report can be looked at while the run goes on */
 	if (!status && !client_json(s->client)) {
