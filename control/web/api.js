@@ -27,13 +27,15 @@ export class ApiError extends Error {
   constructor(answer, body) {
     const errors = (body.errors || []).map((e) => `${e.pointer.slice(1)}: ${e.detail}`.replace(/^: /, ''));
     super(errors.join('; ') || body.detail || `The controller answered ${answer.status}.`);
+    this.status = answer.status;
+    this.errors = body.errors || [];
     this.fields = (body.errors || []).map((e) => e.pointer.split('/')[1]);
   }
 }
 
-// body: an object, sent as JSON, or URLSearchParams
-export async function api(method, path, body) {
-  const headers = { 'X-CSRF-Token': session.csrf };
+// Send a request with further headers. @return found: the body of the answer; etag: its tag, or null
+export async function send(method, path, body, more) {
+  const headers = { 'X-CSRF-Token': session.csrf, ...more };
   if (body && !(body instanceof URLSearchParams || body instanceof FormData)) {
     headers['Content-Type'] = 'application/json';
     body = JSON.stringify(body);
@@ -42,7 +44,12 @@ export async function api(method, path, body) {
   if (answer.status === 401) location.assign('/login?next=' + encodeURIComponent(location.pathname + location.search));
   const found = answer.status === 204 ? {} : await answer.json();
   if (!answer.ok) throw new ApiError(answer, found);
-  return found;
+  return { found, etag: answer.headers.get('ETag') };
+}
+
+// body: an object, sent as JSON, or URLSearchParams
+export async function api(method, path, body) {
+  return (await send(method, path, body)).found;
 }
 
 const tags = new Map(); // of what poll() read

@@ -9,8 +9,6 @@ const PAGE = 100;
 const TYPING_MS = 250;
 const STATES = ['failed', 'flaky', 'errored', 'stopped', 'never_run', 'passed'];
 const WORDS = { never_run: 'never run' };
-const KEPT = ['project_id', 'agentpool_id', 'steps', 'conditions', 'description', 'tags', 'scenario', 'record',
-  'callback_on_failure', 'callback_on_recovery', 'callback_template_name', 'callback_url', 'retries_on_failure'];
 
 const asked = () => Object.fromEntries(new URLSearchParams(location.search));
 
@@ -19,21 +17,17 @@ async function start(test) {
   toast(element('span', `${test.test_name} was started. `), link('Report', data.report_url));
 }
 
-// The secret of its callback is not readable, so the copy has none.
-async function duplicate(test) {
-  const whole = (await api('GET', `/tests/${test.test_id}`)).test;
-  const copy = { name: `${test.test_name} (copy)` };
-  for (const name of KEPT) if (whole[name] !== undefined && whole[name] !== null) copy[name] = whole[name];
-  await api('POST', '/tests', copy);
-  await load();
-  toast(element('span', `${copy.name} was made.`));
+function way(text, address) {
+  const node = link(text, address);
+  node.className = 'btn small';
+  return node;
 }
 
 function actions(test) {
   const list = [];
   if (may('run')) list.push(button('Run', () => start(test)));
   if (may('write')) {
-    list.push(button('Duplicate', () => duplicate(test)), buttonTwice('Delete', async () => {
+    list.push(way('Edit', `/tests/${test.test_id}/edit`), way('Duplicate', `/tests/new?copy=${test.test_id}`), buttonTwice('Delete', async () => {
       await api('DELETE', `/tests/${test.test_id}`);
       await load();
       toast(element('span', `${test.test_name} was deleted.`));
@@ -61,7 +55,7 @@ function draw(page, filter) {
     ['Last 21 runs', (t) => strip(t.runs)],
     ['Last run', (t) => (t.last ? timeNode(t.last.started_at, ago) : '–')],
     ['', actions],
-  ], total ? 'No test matches. Clear a filter.' : 'There is no test. Run a scenario, add one with the API, or clear the filters.');
+  ], total ? 'No test matches. Clear a filter.' : 'There is no test. Run a scenario, make a test, or clear the filters.');
   const at = Number(filter.start || 0);
   byId('previous').hidden = at === 0;
   byId('next').hidden = at + page.verdicts.length >= page.total;
@@ -91,6 +85,11 @@ startPage(async () => {
   const scenario = link('Run a scenario', '/scenarios');
   scenario.className = 'btn';
   byId('tools').append(scenario);
+  if (may('write')) {
+    const made = link('New test', '/tests/new');
+    made.className = 'btn primary';
+    byId('tools').append(made);
+  }
   form.addEventListener('submit', (event) => event.preventDefault());
   let typing;
   form.addEventListener('input', () => {

@@ -320,7 +320,7 @@ def test_runs_are_filtered_and_stopped(page, lab):
     assert serious(page.driver) == []
 
 
-def test_a_test_is_started_duplicated_and_deleted(page, lab):
+def test_a_test_is_started_and_deleted(page, lab):
     page.open("/tests?name=1-0")
     assert len(page.rows("tests")) == 1
     page.press("Run", "#tests")
@@ -328,13 +328,14 @@ def test_a_test_is_started_duplicated_and_deleted(page, lab):
     run = lab.c.api("GET", "/runs?count=1")["runs"][0]
     assert page.find(".toast a").get_attribute("href").endswith(run["session_id"])
     lab.c.api("POST", f"/runs/{run['id']}/stop")
-    page.press("Duplicate", "#tests")
-    page.wait(lambda: len(page.rows("tests")) == 2)
-    page.open("/tests?name=1-0 (copy)")
+    assert [a.get_attribute("href").rpartition("/tests/")[2] for a in page.all("#tests .btn[href]")] == [
+        f"{lab.passes}/edit", f"new?copy={lab.passes}"]
+    number = lab.test(lab.standing, "kept or not", "passed")
+    page.open("/tests?name=kept or not")
     for text in ("Delete", "Really?"):
         page.press(text, "#tests")
     page.wait(lambda: not page.rows("tests"))
-    assert not [t for t in lab.c.api("GET", "/tests")["tests"] if "copy" in t["name"]]
+    assert number not in [t["id"] for t in lab.c.api("GET", "/tests")["tests"]]
     assert serious(page.driver) == []
 
 

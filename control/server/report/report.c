@@ -202,6 +202,12 @@ static void get_compare(struct request *req, struct reply *rep)
 	reply_page_as(rep, "compare.html", PAGE_POLICY);
 }
 
+static void get_editor(struct request *req, struct reply *rep)
+{
+	(void)req;
+	reply_page_as(rep, "editor.html", PAGE_POLICY);
+}
+
 /* Pages of one script, which knows them by their address: kinds.js. */
 static void get_records(struct request *req, struct reply *rep)
 {
@@ -212,6 +218,9 @@ static void get_records(struct request *req, struct reply *rep)
 const struct route report_routes[] = {
 	{"GET", "/", "overview", RIGHT_NONE, get_home, NULL},
 	{"GET", "/tests", "tests", RIGHT_READ, get_named_page, NULL},
+	{"GET", "/tests/new", "new test", RIGHT_WRITE, get_editor, NULL},
+	{"GET", "/tests/:id/edit", "edit a test", RIGHT_WRITE, get_editor,
+	 NULL},
 	{"GET", "/runs", "runs", RIGHT_READ, get_named_page, NULL},
 	{"GET", "/runs/compare", "two runs", RIGHT_READ, get_compare, NULL},
 	{"GET", "/agents", "agents", RIGHT_READ, get_records, NULL},
