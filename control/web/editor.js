@@ -7,6 +7,8 @@ import { askName, pick, pickCondition } from './editor_pick.js';
 import { Draft, NEW, copyOf, editable } from './editor_model.js';
 import { drawSide } from './editor_side.js';
 import { drawSteps } from './editor_steps.js';
+import { misfit } from './editor_json.js';
+import { drawText, isText, sayProblems, showFirstLine, startText, textFits, textReady } from './editor_text.js';
 import { sentence } from './editor_words.js';
 import { KEYS } from './nav.js';
 import { crumbs, el, icon, plural, shape } from './report_ui.js';
@@ -67,11 +69,11 @@ const ofConditions = {
 // ---- drawing ----
 
 function drawHead() {
-  const { name } = draft.record;
+  const name = String(draft.record.name || '');
   byId('title').textContent = own ? name || 'Test' : name || 'New test';
   document.title = `${own ? `Edit: ${name}` : 'New test'} – Offhook`;
   byId('sentence').hidden = false;
-  byId('sentence').textContent = sentence(draft);
+  if (!misfit(draft.record)) byId('sentence').textContent = sentence(draft);
   byId('general-facts').replaceChildren(byId('general').open ? '' : generalFacts(draft, records));
   drawBanner();
 }
@@ -98,6 +100,11 @@ function drawLanes() {
 }
 
 function draw() {
+  if (isText()) {
+    drawText(draft);
+    drawHead();
+    return;
+  }
   nodes = new Map();
   drawGeneral(byId('general-fields'), draft, records, () => changed(true));
   drawLanes();
@@ -175,6 +182,10 @@ async function addCondition() {
 function showFirst() {
   const [first] = draft.problems;
   if (!first) return;
+  if (isText()) {
+    showFirstLine(draft);
+    return;
+  }
   let held = null;
   if (first.at === draft.record) {
     if (['steps', 'conditions'].includes(first.key)) held = byId(`${first.key}-title`);
@@ -195,7 +206,10 @@ function showFirst() {
 
 function refused(error) {
   draft.setProblems(error.errors.length ? error.errors : [{ pointer: '', detail: error.message }]);
-  draw();
+  if (isText()) {
+    sayProblems(draft);
+    drawHead();
+  } else draw();
   showFirst();
 }
 
@@ -240,6 +254,7 @@ async function open() {
 // @return false: it was refused, and the page says why
 async function save({ force } = {}) {
   const at = chosen && draft.placeOf(chosen);
+  if (!textReady(draft)) return false;
   try {
     const headers = own && !force ? { 'If-Match': tag } : {};
     const { found, etag } = await send(own ? 'PUT' : 'POST', own ? `/tests/${own}` : '/tests', draft.record, headers);
@@ -248,7 +263,7 @@ async function save({ force } = {}) {
     draft.take(editable(found.test));
     draft.saved();
     chosen = at ? draft.record.steps[at[0]][at[1]] : null;
-    history.replaceState(null, '', `/tests/${own}/edit`);
+    history.replaceState(null, '', `/tests/${own}/edit${isText() ? '#json' : ''}`);
     draw();
     return true;
   } catch (error) {
@@ -257,6 +272,22 @@ async function save({ force } = {}) {
     else throw new Error(`The test is not saved. ${error.message}`);
     return false;
   }
+}
+
+// ---- form and JSON ----
+
+// The view is in the address, so that a link can lead to either.
+function view(text) {
+  if (text === isText()) return;
+  if (!text && !textFits(draft)) return;
+  if (!text) draft.take(draft.record, draft.problems);
+  chosen = null;
+  byId('json-view').hidden = !text;
+  byId('form-view').hidden = text;
+  byId('view-form').setAttribute('aria-pressed', String(!text));
+  byId('view-json').setAttribute('aria-pressed', String(text));
+  history.replaceState(null, '', `${location.pathname}${location.search}${text ? '#json' : ''}`);
+  draw();
 }
 
 let saving = false;
@@ -286,7 +317,9 @@ const saveAndRun = () => press(async () => {
 
 function drawTools() {
   const run = el('button', { class: 'btn primary', type: 'button', title: 'Ctrl Enter', id: 'save-run', on: { click: saveAndRun } }, icon('play'), 'Save and run');
-  byId('tools').append(el('button', { class: 'btn', type: 'button', title: 'Ctrl S', id: 'save', on: { click: saveOnly } }, 'Save'));
+  const way = (id, word, text) => el('button', { class: 'btn', type: 'button', id, 'aria-pressed': String(!text), on: { click: () => view(text) } }, word);
+  byId('tools').append(el('span', { class: 'group', role: 'group', 'aria-label': 'View' }, way('view-form', 'Form', false), way('view-json', 'JSON', true)),
+    el('button', { class: 'btn', type: 'button', title: 'Ctrl S', id: 'save', on: { click: saveOnly } }, 'Save'));
   if (may('run')) byId('tools').append(run);
   KEYS.splice(KEYS.length - 1, 0, ['Ctrl S', 'Save'], ['Ctrl Enter', 'Save and run'], ['Alt ↑ ↓', 'Move an action']);
   document.addEventListener('keydown', (event) => {
@@ -312,9 +345,11 @@ startPage(async () => {
   byId('add-role').addEventListener('click', addRole);
   byId('add-condition').addEventListener('click', addCondition);
   window.addEventListener('beforeunload', (event) => {
-    if (draft.changed) event.preventDefault();
+    if (draft.changed || draft.unread) event.preventDefault();
   });
   crumbs([['Tests', '/tests'], [own ? draft.record.name : 'New test']]);
   drawTools();
+  startText(draft, drawHead);
   draw();
+  if (location.hash === '#json') view(true);
 });

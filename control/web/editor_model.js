@@ -33,9 +33,10 @@ export class Draft {
     this.saved();
   }
 
-  take(record) {
+  // problems: those that are still to be solved, to be found again in the record
+  take(record, problems = []) {
     this.record = record;
-    this.problems = [];
+    this.setProblems(problems);
     this.lanes = this.usedRoles();
     if (!this.lanes.length) this.lanes = ['caller', 'callee'];
   }
@@ -175,11 +176,11 @@ export class Draft {
   subject(parts) {
     const { record } = this;
     const [, first, second, key, ...rest] = parts;
-    if (parts[0] === 'steps' && record.steps[first]) {
+    if (parts[0] === 'steps' && isList(record.steps) && record.steps[first]) {
       const action = record.steps[first][second];
       return action ? { at: action, key: key || '', rest } : { at: record.steps[first], key: '', rest: [] };
     }
-    if (parts[0] === 'conditions' && record.conditions[first]) {
+    if (parts[0] === 'conditions' && isList(record.conditions) && record.conditions[first]) {
       const set = record.conditions[first];
       const item = second === 'conditions' && isList(set.conditions) ? set.conditions[key] : undefined;
       return item ? { at: item, key: rest[0] || '', rest: rest.slice(1) } : { at: set, key: second || '', rest: [] };

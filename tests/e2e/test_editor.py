@@ -108,14 +108,18 @@ class Editor(Page):
             self.put(row.find_element(By.CSS_SELECTOR, f"[data-key={name}]"), value)
         return row
 
+    def tool(self, name):
+        """A button beside the heading, which the bar covers after scrolling."""
+        self.driver.execute_script("window.scrollTo(0, 0)")
+        self.find(f"#{name}").click()
+
     def save(self):
-        self.driver.execute_script("window.scrollTo(0, 0)")  # below the bar it is covered
-        self.find("#save").click()
+        self.tool("save")
 
     def saved(self):
         self.save()
         self.wait(lambda: self.all(".toast") and "/edit" in self.driver.current_url)
-        number = int(self.driver.current_url.split("/")[-2])
+        number = int(self.driver.current_url.split("/edit")[0].split("/")[-1])
         return self.lab.c.api("GET", f"/tests/{number}")["test"]
 
 
@@ -424,3 +428,52 @@ def test_a_test_is_saved_and_run(page, lab):
     assert page.driver.current_url.endswith(run["session_id"]) and run["test_id"] == number
     assert lab.c.api("GET", f"/tests/{number}")["test"]["steps"][1][0]["call_duration"] == "4"
     lab.c.api("POST", f"/runs/{run['id']}/stop")
+
+
+def text(page):
+    return json.loads(page.find("#json").get_attribute("value"))
+
+
+def put_text(page, record):
+    page.driver.execute_script(
+        "const a = document.getElementById('json'); a.value = arguments[0];"
+        "a.dispatchEvent(new Event('input', { bubbles: true }));",
+        record if isinstance(record, str) else json.dumps(record, indent=2))
+
+
+def test_the_same_test_as_json(page, lab):
+    number = made(lab)
+    before = lab.c.api("GET", f"/tests/{number}")["test"]
+    page.open(f"/tests/{number}/edit")
+    page.tool("view-json")
+    record = text(page)
+    assert record == {**shown(before), "tags": json.loads(before["tags"])}
+    put_text(page, '{\n "name": "x",\n "steps": [,]}')
+    assert "Line 3 is no JSON" in page.find("#json-problems").text
+    page.save()
+    page.tool("view-form")
+    assert page.find("#json").is_displayed() and not leaves(page)
+    put_text(page, {**record, "steps": "none"})
+    page.tool("view-form")
+    assert "a list of lists of actions" in page.find("#json-problems").text
+    record["steps"][1][0]["call_duration"] = "uniform:20,15"
+    put_text(page, record)
+    page.save()
+    page.wait(lambda: page.find("#banner").is_displayed())
+    assert "422" in serious(page.driver)[0]["message"]
+    begin, end = page.driver.execute_script(
+        "const a = document.getElementById('json'); return [a.selectionStart, a.selectionEnd]")
+    assert "uniform:20,15" in page.find("#json").get_attribute("value")[begin:end]
+    assert "steps/1/0/call_duration: " in page.find("#json-problems").text
+    looked_at(page.driver, "editor-json")
+    page.tool("view-form")
+    page.do("Show it")
+    assert focused(page).get_attribute("value") == "uniform:20,15"
+    page.param(call_duration="7")
+    page.tool("view-json")
+    assert text(page)["steps"][1][0]["call_duration"] == "7"
+    test = page.saved()
+    assert test["steps"][1][0]["call_duration"] == "7" and serious(page.driver) == []
+    assert page.driver.current_url.endswith("#json") and leaves(page)
+    page.open(f"/tests/{number}/edit#json")
+    assert page.find("#json").is_displayed() and not page.find("#form-view").is_displayed()
