@@ -79,8 +79,13 @@ static int join_token_resolve(struct agent_conf *conf, const char *given,
 static int load(struct agent_conf *conf, const struct options *options)
 {
 	struct conf_error error;
-	int err = agent_conf_load(conf, options->config, &error);
+	char variables[1024];
+	int err;
 
+	if (conf_environment_list(&agent_conf_schema, variables,
+				  sizeof(variables)))
+		log_info("settings of the environment: %s", variables);
+	err = agent_conf_load(conf, options->config, &error);
 	if (err == 0)
 		err = codec_values_check(conf, options->config, &error);
 	if (err == 0)

@@ -4,6 +4,7 @@
 #include "conf/value_internal.h"
 
 #include <confuse.h>
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -16,9 +17,12 @@
 
 #define KEYS_MAX 64
 
+/* Instead of a line: the value is of the environment. */
+#define OF_ENVIRONMENT (-1)
+
 /* A value as read, with its line, until it is checked. */
 struct raw {
-	int line; /* 0: the key is not in the file */
+	int line; /* 0: the key is not given */
 	char *text;
 };
 
@@ -49,6 +53,9 @@ __attribute__((format(printf, 3, 4))) static void fail(struct parse *p,
 	if (line > 0)
 		snprintf(p->error->text, sizeof(p->error->text), "%s:%d: %s",
 			 p->path, line, text);
+	else if (line == OF_ENVIRONMENT)
+		snprintf(p->error->text, sizeof(p->error->text),
+			 "environment: %s", text);
 	else
 		snprintf(p->error->text, sizeof(p->error->text), "%s: %s",
 			 p->path, text);
@@ -64,6 +71,79 @@ void conf_defaults(void *settings, const struct conf_schema *schema)
 				   schema->keys[i].fallback, why, sizeof(why)))
 			abort(); /* an error in the table, which tests find */
 	}
+}
+
+/* ---- the environment ---- */
+
+/* A value of the environment that is empty counts as not given. */
+static const char *variable_value(char name[static CONF_VARIABLE_BYTES],
+				  const char *key)
+{
+	const char *value;
+	size_t used = 0;
+
+	for (const char *c = CONF_VARIABLE_PREFIX; *c; c++)
+		name[used++] = *c;
+	for (; *key && used < CONF_VARIABLE_BYTES - 1; key++)
+		name[used++] = (char)toupper((unsigned char)*key);
+	name[used] = '\0';
+	value = getenv(name);
+	return value && value[0] ? value : NULL;
+}
+
+size_t conf_environment_list(const struct conf_schema *schema, char *dst,
+			     size_t size)
+{
+	char name[CONF_VARIABLE_BYTES];
+	size_t count = 0, used = 0;
+
+	dst[0] = '\0';
+	for (size_t i = 0; i < schema->key_count; i++) {
+		int n;
+
+		if (!variable_value(name, schema->keys[i].name))
+			continue;
+		n = str_print(dst + used, size - used, "%s%s", used ? ", " : "",
+			      name);
+		if (n < 0)
+			dst[used] = '\0';
+		else
+			used += (size_t)n;
+		count++;
+	}
+	return count;
+}
+
+/* Take the variables over what the file says. They are removed, so that no child
+ * process inherits a secret. */
+static int environment_take(struct parse *p)
+{
+	char name[CONF_VARIABLE_BYTES];
+
+	for (size_t i = 0; i < p->schema->key_count; i++) {
+		struct raw *raw = &p->values[i];
+		const char *value =
+			variable_value(name, p->schema->keys[i].name);
+
+		if (!value)
+			continue;
+		free(raw->text);
+		raw->text = strdup(value);
+		if (!raw->text)
+			return -ENOMEM;
+		raw->line = OF_ENVIRONMENT;
+		unsetenv(name);
+		for (const char *c = raw->text; *c; c++) {
+			if ((unsigned char)*c >= 0x20 && *c != 0x7f)
+				continue;
+			fail(p, OF_ENVIRONMENT,
+			     "%s: control character 0x%02x; allowed is plain "
+			     "text",
+			     name, (unsigned char)*c);
+			return -EINVAL;
+		}
+	}
+	return 0;
 }
 
 /* ---- libconfuse ---- */
@@ -134,6 +214,17 @@ static int on_value(cfg_t *cfg, cfg_opt_t *opt, const char *value, void *result)
 	return 0;
 }
 
+/* Say what is wrong with a key, by the name that it was given by. */
+static void fail_key(struct parse *p, size_t index, const char *why)
+{
+	const char *key = p->schema->keys[index].name;
+	int line = p->values[index].line;
+	char name[CONF_VARIABLE_BYTES];
+
+	(void)variable_value(name, key);
+	fail(p, line, "%s: %s", line == OF_ENVIRONMENT ? name : key, why);
+}
+
 static int apply(void *settings, struct parse *p)
 {
 	const struct conf_schema *schema = p->schema;
@@ -145,13 +236,12 @@ static int apply(void *settings, struct parse *p)
 
 		if (raw->line && conf_value_set(settings, &schema->keys[i],
 						raw->text, why, sizeof(why)))
-			fail(p, raw->line, "%s: %s", schema->keys[i].name, why);
+			fail_key(p, i, why);
 	}
 	wrong = !p->failed && schema->check ? schema->check(settings, &key)
 					    : NULL;
 	if (wrong)
-		fail(p, p->values[key_index(schema, key)].line, "%s: %s", key,
-		     wrong);
+		fail_key(p, key_index(schema, key), wrong);
 	return p->failed ? -EINVAL : 0;
 }
 
@@ -236,6 +326,8 @@ static int parse_text(void *settings, char *text, struct parse *p)
 	err = parse_lines(cfg, text, p);
 	current = NULL;
 	cfg_free(cfg);
+	if (!err)
+		err = environment_take(p);
 	return err ? err : apply(settings, p);
 }
 

@@ -3,6 +3,8 @@
  * and checked against a table of keys. Every error is one line
  * `file:line: key: what is wrong; what is allowed`. Unknown and repeated keys
  * are refused: a typo must not silently leave a default in force.
+ * Each key may also be given by an environment variable, which takes precedence:
+ * rtp_min by OFFHOOK_RTP_MIN.
  * Thread: any; used at the start of a daemon.
  */
 #ifndef OFFHOOK_CONF_LOAD_H
@@ -15,6 +17,10 @@
 #define CONF_FILE_BYTES 65536u
 #define CONF_PATH_BYTES 1024u
 #define CONF_TEXT_BYTES 256u
+
+/* A variable's name is this and the key in capitals. */
+#define CONF_VARIABLE_PREFIX "OFFHOOK_"
+#define CONF_VARIABLE_BYTES  64u
 
 enum conf_type {
 	CONF_U16,   /* uint16_t, min..max */
@@ -61,12 +67,24 @@ struct conf_schema {
 void conf_defaults(void *settings, const struct conf_schema *schema);
 
 /**
- * Set the defaults, then the settings of a file.
+ * The environment variables that conf_load() will take: those that name a key and
+ * are not empty. Call it first, as conf_load() removes them.
+ * @param dst   out: "OFFHOOK_BIND, OFFHOOK_NAME"; what does not fit is left out
+ * @param size  of dst, at least 1
+ * @return how many there are
+ */
+size_t conf_environment_list(const struct conf_schema *schema, char *dst,
+			     size_t size);
+
+/**
+ * Set the defaults, then the settings of a file, then those of environment
+ * variables; these are removed from the environment.
  * @param settings  out; undefined on failure
  * @param path      regular file of at most CONF_FILE_BYTES, text without
  *                  control characters
  * @param error     on failure: the message
  * @return 0; -EINVAL invalid content; -errno the file cannot be read; -ENOMEM
+ * Thread: no other one reads or changes the environment.
  */
 int conf_load(void *settings, const char *path,
 	      const struct conf_schema *schema, struct conf_error *error);

@@ -332,6 +332,7 @@ int main(int argc, char **argv)
 {
 	static struct controller_conf conf;
 	static struct conf_error conf_error;
+	char variables[1024];
 	struct controller c = {.conf = &conf, .http_ops = &http_ops};
 	sigset_t stop_signals;
 	struct options o;
@@ -341,6 +342,9 @@ int main(int argc, char **argv)
 	if (err)
 		return err == 1 ? EXIT_SUCCESS : EXIT_USAGE;
 	log_setup(LOG_LEVEL_INFO, "offhook-controller");
+	if (conf_environment_list(&controller_conf_schema, variables,
+				  sizeof(variables)))
+		log_info("settings of the environment: %s", variables);
 	err = controller_conf_load(&conf, o.conf_path, &conf_error);
 	if (err) {
 		log_error("%s", conf_error.text);

@@ -76,6 +76,20 @@ static int path_of(const struct local_system *s, const char *name,
 		       : 0;
 }
 
+/* The daemons take settings from the environment: what the user set for daemons
+ * of theirs must not reach these. */
+static void settings_remove(void)
+{
+	static const char prefix[] = "OFFHOOK_";
+	char **kept = environ;
+
+	for (char **variable = environ; *variable; variable++) {
+		if (strncmp(*variable, prefix, sizeof(prefix) - 1) != 0)
+			*kept++ = *variable;
+	}
+	*kept = NULL;
+}
+
 /* Become the program. Called in the child of fork(): async-signal-safe functions
  * only. */
 static void become(const char *program, const char *path, char *const *argv,
@@ -95,6 +109,7 @@ static void become(const char *program, const char *path, char *const *argv,
 	dup2(fds[1], STDERR_FILENO);
 	close(STDIN_FILENO);
 	open("/dev/null", O_RDONLY);
+	settings_remove();
 	if (path[0])
 		execv(path, argv);
 	else

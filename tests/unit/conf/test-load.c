@@ -258,6 +258,55 @@ static void test_load_binary_garbage(void **state)
 	}
 }
 
+static void test_load_environment(void **state)
+{
+	struct settings s;
+	struct conf_error error;
+	char list[64], cut[16];
+
+	(void)state;
+	setenv("OFFHOOK_PORT", "2000", 1);
+	setenv("OFFHOOK_FREE_TEXT", "here", 1);
+	setenv("OFFHOOK_ADDRESS", "", 1);
+	setenv("OFFHOOK_PORTS", "no key", 1);
+	assert_int_equal(conf_environment_list(&schema, list, sizeof(list)), 2);
+	assert_string_equal(list, "OFFHOOK_PORT, OFFHOOK_FREE_TEXT");
+	assert_int_equal(conf_environment_list(&schema, cut, sizeof(cut)), 2);
+	assert_int_equal(load("port = 1000\n", &s, &error), 0);
+	assert_int_equal(s.port, 2000);
+	assert_string_equal(s.free_text, "here");
+	assert_string_equal(cut, "OFFHOOK_PORT");
+	assert_string_equal(s.address, "::1");
+	/* taken once: children do not inherit them */
+	assert_null(getenv("OFFHOOK_PORT"));
+	assert_non_null(getenv("OFFHOOK_PORTS"));
+	assert_int_equal(conf_environment_list(&schema, list, sizeof(list)), 0);
+	assert_string_equal(list, "");
+	assert_int_equal(load("port = 1000\n", &s, &error), 0);
+	assert_int_equal(s.port, 1000);
+	unsetenv("OFFHOOK_PORTS");
+}
+
+static void test_load_environment_that_is_wrong(void **state)
+{
+	struct settings s;
+	struct conf_error error;
+
+	(void)state;
+	setenv("OFFHOOK_PORT", "many", 1);
+	assert_int_equal(load("port = 1000\n", &s, &error), -EINVAL);
+	assert_memory_equal(error.text, "environment: OFFHOOK_PORT: ", 27);
+	setenv("OFFHOOK_WAIT_S", "40", 1);
+	assert_int_equal(load("port = 10\n", &s, &error), -EINVAL);
+	assert_string_equal(error.text,
+			    "environment: OFFHOOK_WAIT_S: longer than port");
+	setenv("OFFHOOK_FREE_TEXT", "two\nlines", 1);
+	assert_int_equal(load("", &s, &error), -EINVAL);
+	assert_string_equal(error.text,
+			    "environment: OFFHOOK_FREE_TEXT: control character "
+			    "0x0a; allowed is plain text");
+}
+
 static void test_load_not_a_readable_file(void **state)
 {
 	struct settings s;
@@ -360,6 +409,8 @@ int main(void)
 		cmocka_unit_test(test_load_cross_check_names_the_line),
 		cmocka_unit_test(test_load_broken_syntax),
 		cmocka_unit_test(test_load_binary_garbage),
+		cmocka_unit_test(test_load_environment),
+		cmocka_unit_test(test_load_environment_that_is_wrong),
 		cmocka_unit_test(test_load_not_a_readable_file),
 		cmocka_unit_test(test_load_unreadable_as_nobody),
 		cmocka_unit_test(test_load_too_large),
