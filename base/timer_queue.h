@@ -1,7 +1,7 @@
 /**
- * Timers in a heap: the next timer is found at once, starting one costs the
- * same whether ten or ten thousand run, and nothing is allocated. Time is a
- * parameter: the queue neither reads a clock nor waits.
+ * Timers: starting and cancelling one costs the same whether ten or ten thousand
+ * run, and nothing is allocated. Time is a parameter: the queue neither reads a
+ * clock nor waits.
  * Thread: one at a time.
  */
 #ifndef OFFHOOK_BASE_TIMER_QUEUE_H
@@ -11,11 +11,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A level of the wheel has 64 slots: one bit each in a word. */
+#define TIMER_QUEUE_SLOT_BITS 6
+#define TIMER_QUEUE_SLOTS     (1 << TIMER_QUEUE_SLOT_BITS)
+/* Levels that int64_t times need, in ticks of 2^22 ns. */
+#define TIMER_QUEUE_LEVELS 7
+
 /** All zero: empty. */
 struct timer_queue {
-	struct timer_entry *root; /* due first */
+	struct timer_entry *root; /* heap of the timers due until `tick` */
 	uint64_t started;         /* number of timers started so far; orders
 				   * equal times */
+	int64_t tick;             /* of the latest time that was given */
+	/* wheel of the timers due after `tick` */
+	uint64_t used[TIMER_QUEUE_LEVELS]; /* bit n: slot n has a timer */
+	struct timer_entry *slots[TIMER_QUEUE_LEVELS][TIMER_QUEUE_SLOTS];
 };
 
 /** Embedded in its owner. All zero: not running. The owner cancels it before
@@ -26,7 +36,8 @@ struct timer_entry {
 	uint64_t order;
 	void (*handler)(void *arg);
 	void *arg;
-	/* Pairing heap: a parent is due before its children. */
+	/* Pairing heap: a parent is due before its children. In a slot of the
+	 * wheel timers are siblings without parent and children. */
 	struct timer_entry *child; /* first child */
 	struct timer_entry *next;  /* sibling */
 	struct timer_entry *back;  /* previous sibling, or the parent */

@@ -65,7 +65,7 @@ static void timers_run(int flags, void *arg)
 	timers.running = false;
 	next_ns = timer_queue_next_ns(&timers.queue);
 	/* Either of them ends that the descriptor is readable. */
-	if (timers.queue.root)
+	if (next_ns < INT64_MAX)
 		arm(next_ns <= now_ns ? next_ns : grid_up(next_ns));
 	else if (read(timers.fd, &expirations, sizeof(expirations)) < 0)
 		timers.armed_ns = INT64_MAX;
@@ -99,6 +99,7 @@ bool mono_timer_running(const struct mono_timer *t)
 
 int mono_timers_open(void)
 {
+	int64_t next_ns;
 	int err;
 
 	timers.fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
@@ -111,8 +112,9 @@ int mono_timers_open(void)
 		return err;
 	}
 	timers.open = true;
-	if (timers.queue.root)
-		arm(timer_queue_next_ns(&timers.queue));
+	next_ns = timer_queue_next_ns(&timers.queue);
+	if (next_ns < INT64_MAX)
+		arm(next_ns);
 	return 0;
 }
 

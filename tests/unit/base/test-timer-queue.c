@@ -311,6 +311,114 @@ static void test_timer_queue_agrees_with_a_list(void **state)
 	}
 }
 
+/* A delay between 0 and 2^56 ns (two years), short ones as often as long ones. */
+static int64_t delay_draw(uint64_t *random)
+{
+	uint64_t bits = (uint64_t)draw(random) << 31 | draw(random);
+
+	return (int64_t)(bits >> (6 + draw(random) % 57));
+}
+
+/* @return the earliest time in the list; INT64_MAX: none runs */
+static int64_t plain_next_ns(const struct plain *list)
+{
+	int first = plain_first(list);
+
+	return first < 0 ? INT64_MAX : list[first].due_ns;
+}
+
+/* Run what is due, in the order of the list. */
+static void expect_due(struct world *w, struct plain *list, int64_t now_ns)
+{
+	int first;
+
+	while ((first = plain_first(list)) >= 0 &&
+	       list[first].due_ns <= now_ns) {
+		w->count = 0;
+		assert_true(timer_queue_run_one(&w->q, now_ns));
+		assert_int_equal(w->count, 1);
+		assert_int_equal(w->ran[0], first);
+		list[first].runs = false;
+		assert_true(timer_queue_next_ns(&w->q) == plain_next_ns(list));
+	}
+	assert_false(timer_queue_run_one(&w->q, now_ns));
+}
+
+/* Delays of all lengths, with time that stands, walks and leaps, to the timer
+ * that is next, the moment before it, or anywhere. */
+static void test_timer_queue_agrees_with_a_list_over_years(void **state)
+{
+	static struct plain list[MANY];
+	struct world *w = *state;
+	uint64_t seed = (uint64_t)time(NULL);
+	uint64_t random = seed;
+	int64_t now_ns = delay_draw(&random) - delay_draw(&random);
+
+	printf("seed %llu\n", (unsigned long long)seed);
+	memset(list, 0, sizeof(list));
+	for (uint64_t n = 0; n < 10000; n++) {
+		int i = (int)(draw(&random) % MANY);
+		int64_t due_ns = now_ns + delay_draw(&random);
+		int64_t next_ns = plain_next_ns(list);
+		uint32_t what = draw(&random) % 16;
+
+		if (what == 0 && plain_first(list) >= 0)
+			due_ns = next_ns; /* equal times */
+		if (what < 8) {
+			list[i] = (struct plain){true, due_ns, n};
+			start(w, i, due_ns);
+		} else if (what < 13) {
+			list[i].runs = false;
+			timer_queue_cancel(&w->items[i].timer);
+		} else {
+			if (what == 15)
+				now_ns += delay_draw(&random) >> 12;
+			else if (next_ns < INT64_MAX && next_ns > now_ns)
+				now_ns = what == 14 ? next_ns : next_ns - 1;
+			expect_due(w, list, now_ns);
+		}
+		assert_true(timer_queue_next_ns(&w->q) == plain_next_ns(list));
+	}
+	expect_due(w, list, INT64_MAX);
+	assert_true(timer_queue_next_ns(&w->q) == INT64_MAX);
+}
+
+/* Timers of one long delay are cancelled in any order, as those of transactions
+ * are. */
+static void test_timer_queue_far_ones_are_cancelled(void **state)
+{
+	struct world *w = *state;
+	int64_t far_ns = INT64_C(32000000000);
+
+	for (int i = 0; i < MANY; i++)
+		start(w, i, far_ns + i);
+	NONE_DUE(w, far_ns / 2);
+	for (int i = 0; i < MANY; i += 2) /* one neighbour or both stay */
+		timer_queue_cancel(&w->items[i].timer);
+	assert_true(timer_queue_next_ns(&w->q) == far_ns + 1);
+	for (int i = MANY - 1; i > 3; i -= 2)
+		timer_queue_cancel(&w->items[i].timer);
+	DUE(w, far_ns + MANY, 1, 3);
+	assert_true(timer_queue_next_ns(&w->q) == INT64_MAX);
+}
+
+/* A timer keeps its place while time passes that does not reach it, and is
+ * found there when it is cancelled. */
+static void test_timer_queue_time_passes_before_far_ones(void **state)
+{
+	struct world *w = *state;
+	int64_t tick_ns = INT64_C(1) << 22;
+
+	for (int i = 0; i < 200; i++)
+		start(w, i, 50 * i * tick_ns);
+	for (int i = 1; i < 200; i += 2) {
+		timer_queue_cancel(&w->items[i].timer);
+		DUE(w, (50 * i - 50) * tick_ns, i - 1);
+		NONE_DUE(w, (50 * i + 49) * tick_ns);
+	}
+	assert_true(timer_queue_next_ns(&w->q) == INT64_MAX);
+}
+
 /* Many children of one parent are merged without recursion. */
 static void test_timer_queue_long_chains(void **state)
 {
@@ -365,6 +473,15 @@ int main(void)
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			test_timer_queue_agrees_with_a_list, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_timer_queue_agrees_with_a_list_over_years, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_timer_queue_far_ones_are_cancelled, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_timer_queue_time_passes_before_far_ones, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(test_timer_queue_long_chains,
 						setup, teardown),
 	};
