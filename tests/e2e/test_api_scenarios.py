@@ -177,3 +177,23 @@ def test_forms_and_rights(controller):
     reader = (key["public_key"], key["secret"])
     assert start(controller, "registration", form, key=reader).status_code == 403
     assert controller.request("GET", "/scenarios", key=reader).status_code == 200
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_scenario_is_stored_as_a_test(controller, name):
+    """What is missing are pools: with them it is stored, and it starts."""
+    draft = controller.api("GET", f"/scenarios/{name}/test")["test"]
+    whole = controller.api("GET", f"/scenarios/{name}")["scenario"]
+    assert (draft["name"], draft["scenario"]) == (whole["title"], name)
+    assert draft["conditions"] == whole["conditions"]
+    assert {a["role"] for s in draft["steps"] for a in s} == set(whole["roles"])
+    for action in (a for s in draft["steps"] for a in s):
+        assert not set(action) & {"credentials", "credential_share", "target", "if"}
+        if action["type"] in ("register", "call", "options"):
+            action.update(credential_pool=controller.accounts, target_pool=controller.target)
+    project = controller.api("POST", "/projects", {"name": f"of {name}"})["project"]["id"]
+    test = controller.api("POST", "/tests", {
+        **draft, "project_id": project, "agentpool_id": controller.pool})["test"]
+    assert test["steps"] == draft["steps"] and test["conditions"] == draft["conditions"]
+    run = controller.api("POST", f"/tests/{test['id']}/run")["data"]
+    controller.api("POST", f"/runs/{run['session_id']}/stop")

@@ -89,6 +89,7 @@ const struct route api_routes[] = {
 	{"GET", "/scenarios/:name", "scenario", RIGHT_READ, scenario_get, NULL},
 	{"GET", "/scenarios/:name/params", "scenario parameters", RIGHT_READ, scenario_params_get, NULL},
 	{"GET", "/scenarios/:name/conditions", "scenario conditions", RIGHT_READ, scenario_conditions_get, NULL},
+	{"GET", "/scenarios/:name/test", "test of a scenario", RIGHT_READ, scenario_test_get, NULL},
 	{"POST", "/tests/scenarios/:name", "run a scenario", RIGHT_RUN, scenario_run, NULL},
 
 	{"GET", "/descriptions", "descriptions", RIGHT_READ, descriptions_get, NULL},

@@ -222,6 +222,50 @@ void scenario_conditions_get(struct request *req, struct reply *rep)
 	json_decref(table);
 }
 
+/* A stored test names pools: what a start gives inline is left out. */
+static void drop_accounts(json_t *steps)
+{
+	static const char *const of_starts[] = {"credentials",
+						"credential_share", "target"};
+	const size_t count = sizeof(of_starts) / sizeof(*of_starts);
+	json_t *step, *action;
+	size_t i, k;
+
+	json_array_foreach(steps, i, step)
+	{
+		json_array_foreach(step, k, action)
+		{
+			for (size_t n = 0; n < count; n++)
+				(void)json_object_del(action, of_starts[n]);
+		}
+	}
+}
+
+void scenario_test_get(struct request *req, struct reply *rep)
+{
+	struct scenario_plan filled = {.values = NULL};
+	json_t *table, *scenario = find(req, rep, &table);
+	json_t *errors = json_array(), *test = NULL;
+
+	if (scenario && errors &&
+	    !try_example(table, scenario, &filled, errors)) {
+		drop_accounts(filled.steps);
+		test = json_pack(
+			"{s:O, s:O, s:O, s:O, s:O}", "name",
+			json_object_get(scenario, "title"), "description",
+			json_object_get(scenario, "description"), "scenario",
+			json_object_get(scenario, "name"), "steps",
+			filled.steps, "conditions", filled.conditions);
+	}
+	if (test)
+		reply_json(rep, 200, json_pack("{s:o}", "test", test));
+	else if (scenario)
+		no_memory(rep);
+	scenario_plan_release(&filled);
+	json_decref(errors);
+	json_decref(table);
+}
+
 /* ---- running ---- */
 
 /* The name of the record with this id. @return new reference; "" without id;

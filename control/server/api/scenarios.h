@@ -13,6 +13,9 @@ void scenario_get(struct request *req, struct reply *rep);
 void scenario_params_get(struct request *req, struct reply *rep);
 void scenario_conditions_get(struct request *req, struct reply *rep);
 
+/** GET /scenarios/:name/test: what POST /tests stores, without accounts */
+void scenario_test_get(struct request *req, struct reply *rep);
+
 /** POST /tests/scenarios/:name */
 void scenario_run(struct request *req, struct reply *rep);
 
