@@ -1,10 +1,10 @@
-// The editor of a test: /tests/new, also with ?copy=ID, and /tests/ID/edit.
+// The editor of a test: /tests/new, also with ?copy=ID or ?scenario=NAME, and /tests/ID/edit.
 
 import { all, api, byId, element, may, send, startPage, toast } from './page.js';
 import { drawConditions } from './editor_conditions.js';
 import { drawGeneral, generalFacts } from './editor_general.js';
 import { askName, pick, pickCondition } from './editor_pick.js';
-import { Draft, NEW, copyOf, editable } from './editor_model.js';
+import { Draft, NEW, copyOf, editable, ofScenario } from './editor_model.js';
 import { drawSide } from './editor_side.js';
 import { drawSteps } from './editor_steps.js';
 import { misfit } from './editor_json.js';
@@ -84,7 +84,7 @@ function drawBanner() {
   banner.hidden = !count;
   if (!count) return;
   const show = el('button', { class: 'btn small', type: 'button', on: { click: showFirst } }, 'Show it');
-  banner.replaceChildren(shape('failed'), el('p', null, `${plural(count, 'problem')}. The test is not saved.`,
+  banner.replaceChildren(shape('failed'), el('p', null, `${plural(count, 'problem')}. The test is ${draft.outcome}.`,
     ...draft.problems.filter((p) => !isShown(p)).map((p) => ` ${p.pointer.slice(1)}: ${p.detail}.`)), show);
 }
 
@@ -204,13 +204,20 @@ function showFirst() {
   input.scrollIntoView({ block: 'center' });
 }
 
-function refused(error) {
+function refused(error, outcome = 'not saved') {
+  draft.outcome = outcome;
   draft.setProblems(error.errors.length ? error.errors : [{ pointer: '', detail: error.message }]);
   if (isText()) {
     sayProblems(draft);
     drawHead();
   } else draw();
   showFirst();
+}
+
+// The test is stored, but lacks what a start needs: /step.0.1.target_pool is /steps/0/1/target_pool here.
+function notStarted(error) {
+  if (error.status !== 422 || !error.errors.length) throw error;
+  refused({ errors: error.errors.map((e) => ({ ...e, pointer: e.pointer.replace(/^\/step\.(\d+)\.(\d+)\./, '/steps/$1/$2/') })) }, 'saved, but not started');
 }
 
 // Somebody else has saved the test: nothing is lost, and the user says which of the two stays.
@@ -235,19 +242,34 @@ async function load(id) {
   draft.saved();
 }
 
-function preset() {
-  const record = NEW();
+function preset(record) {
   if (records.projects.length === 1) record.project_id = records.projects[0].id;
   if (records.agent_pools.length === 1) record.agentpool_id = records.agent_pools[0].id;
   return record;
 }
 
+// What the form of the scenario has beside its name: ids of records, for all roles or for one.
+function fromScenario(test, given) {
+  draft = new Draft(records.descriptions, preset(ofScenario(test, records.descriptions)));
+  for (const key of ['project_id', 'agentpool_id']) if (given.get(key)) draft.record[key] = Number(given.get(key));
+  for (const action of draft.record.steps.flat()) {
+    for (const key of ['credential_pool', 'target_pool']) {
+      const id = given.get(`${action.role}.${key}`) || given.get(key);
+      if (id && draft.missing(action).includes(key)) action[key] = Number(id);
+    }
+    draft.preset(action, records);
+  }
+}
+
 async function open() {
   const [, , id] = location.pathname.split('/');
   if (id !== 'new') return load(id);
-  const copied = new URLSearchParams(location.search).get('copy');
-  draft = new Draft(records.descriptions, copied ? copyOf((await api('GET', `/tests/${encodeURIComponent(copied)}`)).test) : preset());
-  if (copied) draft.before = '';
+  const given = new URLSearchParams(location.search);
+  const [copied, scenario] = [given.get('copy'), given.get('scenario')];
+  if (copied) draft = new Draft(records.descriptions, copyOf((await api('GET', `/tests/${encodeURIComponent(copied)}`)).test));
+  else if (scenario) fromScenario((await api('GET', `/scenarios/${encodeURIComponent(scenario)}/test`)).test, given);
+  else draft = new Draft(records.descriptions, preset(NEW()));
+  if (copied || scenario) draft.before = '';
   return undefined;
 }
 
@@ -311,8 +333,12 @@ const saveOnly = () => press(async () => {
 
 const saveAndRun = () => press(async () => {
   if (!await save()) return;
-  const { data } = await api('POST', `/tests/${own}/run`);
-  location.assign(data.report_url);
+  try {
+    const { data } = await api('POST', `/tests/${own}/run`);
+    location.assign(data.report_url);
+  } catch (error) {
+    notStarted(error);
+  }
 });
 
 function drawTools() {

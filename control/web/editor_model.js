@@ -22,6 +22,17 @@ export function copyOf(test) {
   return record;
 }
 
+// Values that are the default anyway are left out.
+export function ofScenario(test, descriptions) {
+  const record = { ...NEW(), ...test };
+  for (const action of record.steps.flat()) {
+    for (const p of descriptions.actions.find((a) => a.key === action.type).parameters) {
+      if (JSON.stringify(action[p.key]) === JSON.stringify(p.default)) delete action[p.key];
+    }
+  }
+  return record;
+}
+
 const isList = (value) => Array.isArray(value);
 
 export class Draft {
@@ -75,12 +86,24 @@ export class Draft {
 
   addAction(step, role, type, records) {
     const action = { type, role };
-    for (const p of this.actions.get(type).parameters) {
-      const found = p.required && p.type === 'integer' && records[p.records];
-      if (found && found.length === 1) action[p.key] = found[0].id;
-    }
+    this.preset(action, records);
     step.push(action);
     return action;
+  }
+
+  // A record that has to be chosen is chosen if there is one only.
+  preset(action, records) {
+    for (const key of this.missing(action)) {
+      const p = this.actions.get(action.type).parameters.find((q) => q.key === key);
+      const found = p.type === 'integer' && records[p.records];
+      if (found && found.length === 1) action[key] = found[0].id;
+    }
+  }
+
+  // Required parameters that are not set. A test may be stored without them: a start can give them.
+  missing(action) {
+    const known = this.actions.get(action.type);
+    return known ? known.parameters.filter((p) => p.required && !(p.key in action)).map((p) => p.key) : [];
   }
 
   removeAction(action) {

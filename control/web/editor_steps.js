@@ -24,6 +24,7 @@ function card(draft, action, records, chosen, hooks) {
     const param = known && known.parameters.find((q) => q.key === p.key);
     return param ? param.word : p.key || p.detail;
   }))];
+  const missing = draft.missing(action).map((key) => known.parameters.find((p) => p.key === key).word);
   const lines = Array.isArray(action.sipclient_actions) ? action.sipclient_actions : [];
   const node = el('button', { class: 'act', type: 'button', 'aria-current': action === chosen ? 'true' : null, on: {
     click: () => hooks.choose(action),
@@ -35,6 +36,7 @@ function card(draft, action, records, chosen, hooks) {
   el('span', { class: 'name' }, icon(ICONS[action.type] || 'share'), el('b', null, known ? known.word : action.type), el('span', { class: 'key' }, action.type)),
   text ? el('span', { class: 'what' }, text) : null,
   lines.length ? scriptNode(draft, lines) : null,
+  missing.length && !wrong.length ? el('span', { class: 'lacks' }, `Not chosen yet: ${missing.join(', ')}`) : null,
   wrong.length ? el('span', { class: 'flag' }, shape('failed'), `${plural(wrong.length, 'problem')}: ${words.join(', ')}`) : null);
   hooks.drawn(action, node);
   return node;

@@ -83,8 +83,16 @@ async function start(form) {
   say('done', `${scenario.title} was started.`);
 }
 
+// The editor gets the records that are chosen; the other values are edited there.
+function saveAsTest() {
+  const search = new URLSearchParams({ scenario: scenario.name });
+  for (const [name, value] of Object.entries(values(byId('form')))) if (LISTS[name.split('.').pop()]) search.set(name, value);
+  location.assign(`/tests/new?${search}`);
+}
+
 startPage(async () => {
   onSubmit('form', start);
+  byId('save').addEventListener('click', saveAsTest);
   fill('scenarios', await all('/scenarios', 'scenarios'), [
     ['Scenario', (s) => button(s.title, () => choose(s.name), 'link')],
     ['Roles', (s) => s.roles.join(', ')],

@@ -29,6 +29,8 @@ def lab():
         lab = Lab(c)
         lab.phones = lab.make("credential-pools", name="Phones", credentials=[
             {"username": "1001", "password": "x"}, {"username": "1002", "password": "x"}])
+        lab.make("credential-pools", name="Others", credentials=[
+            {"username": "1003", "password": "x"}])
         lab.own = lab.make("projects", name="Branch office")
         yield lab
 
@@ -117,6 +119,7 @@ class Editor(Page):
         self.tool("save")
 
     def saved(self):
+        self.driver.execute_script("document.querySelectorAll('.toast').forEach((n) => n.remove())")
         self.save()
         self.wait(lambda: self.all(".toast") and "/edit" in self.driver.current_url)
         number = int(self.driver.current_url.split("/edit")[0].split("/")[-1])
@@ -477,3 +480,42 @@ def test_the_same_test_as_json(page, lab):
     assert page.driver.current_url.endswith("#json") and leaves(page)
     page.open(f"/tests/{number}/edit#json")
     assert page.find("#json").is_displayed() and not page.find("#form-view").is_displayed()
+
+
+def test_a_scenario_is_saved_as_a_test(page, lab):
+    """The only target is chosen already; of two pools of accounts none is."""
+    page.open("/scenarios")
+    page.press("Single call")
+    page.wait(lambda: page.find("#one").get_attribute("data-scenario") == "single-call")
+    page.find("#more-box summary").click()
+    page.fill(agentpool_id=f"pool ({lab.pool})", project_id=f"Branch office ({lab.own})")
+    page.press("Save as test")
+    page.wait(lambda: page.driver.current_url.endswith(
+        f"/tests/new?scenario=single-call&agentpool_id={lab.pool}&project_id={lab.own}"))
+    page.wait(lambda: page.find("body").get_attribute("data-drawn") == "done")
+    assert page.find("h1").text == "Single call" and not leaves(page)
+    assert "Not chosen yet" in page.find("#lanes").text
+    while lacking := page.all("#lanes .act .lacks"):
+        lacking[0].click()
+        page.param(credential_pool=f"Phones ({lab.phones})")
+    test = page.saved()
+    draft = lab.c.api("GET", "/scenarios/single-call/test")["test"]
+    assert test["conditions"] == draft["conditions"] and test["scenario"] == "single-call"
+    registers = [a for s in test["steps"] for a in s if a["type"] == "register"]
+    assert registers == [{"type": "register", "role": r, "credential_pool": lab.phones,
+                          "target_pool": lab.target} for r in ("callee", "caller")]
+    assert (test["project_id"], test["agentpool_id"]) == (lab.own, lab.pool)
+    assert serious(page.driver) == []
+
+
+def test_what_a_start_lacks_is_shown_at_its_field(page, lab):
+    page.open("/tests/new")
+    page.general(name="lacking", project_id="Branch office")
+    page.action("caller", 1, "message")
+    page.param(message="x", dial_destination="sip:1@192.0.2.1")
+    page.tool("save-run")
+    page.wait(lambda: "saved, but not started" in page.find("#banner").text)
+    assert "422" in serious(page.driver)[0]["message"]
+    assert page.all("#side [data-key=target_pool] .wrong") and leaves(page)
+    page.param(target_pool=f"t ({lab.target})")
+    page.saved()

@@ -24,7 +24,7 @@ static const struct step_param params[] = {
 	 .group = ACCOUNTS, .word = "Accounts", .records = "credential-pools", .required = "register",
 	 .help = "id of the pool with the accounts. `register` requires it. `answer` and `call` use the accounts that their role registered, else this pool, else the user `offhook`"},
 	{.name = "target_pool", .type = "integer", .fallback = NULL, .actions = "register call message options subscribe publish",
-	 .group = ACCOUNTS, .word = "Target", .records = "targets",
+	 .group = ACCOUNTS, .word = "Target", .records = "targets", .required = "register",
 	 .help = "id of the target, the system under test; default: that of the role's last `register`"},
 	{.name = "transport", .type = "string", .fallback = NULL, .actions = "register call message options subscribe publish",
 	 .group = ACCOUNTS, .word = "Transport", .choices = "udp tcp tls",
