@@ -49,7 +49,7 @@ function drawHead(found, rows) {
   document.title = `${title(found)} – Offhook`;
   const { run } = page.b;
   const runsOf = (name, value) => `/runs?${new URLSearchParams({ [name]: value })}`;
-  crumbs([[run.project_name, runsOf('project', run.project_name)], [run.test_name, runsOf('test', run.test_name)], ['Compare']]);
+  crumbs([[run.project_name, runsOf('project', run.project_name)], [run.test_name, run.test_id ? `/tests/${run.test_id}` : runsOf('test', run.test_name)], ['Compare']]);
   byId('sentence').hidden = false;
   byId('sentence').replaceChildren(...sentence(rows).map((p) => (Array.isArray(p) ? el('b', null, p[0]) : p)));
   for (const side of ['a', 'b']) {

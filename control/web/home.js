@@ -5,17 +5,11 @@ import {
   startPage, strip, timeNode, toast,
 } from './page.js';
 import { drawFirst } from './first.js';
-import { halves, tile } from './trend.js';
+import { halves, passRate, tile, TRENDS } from './trend.js';
 
 const POLL_MS = 5000;
 const REDRAW_MS = 60000; // "4 min ago" goes on without a change
 
-const KINDS = [
-  { member: 'pass_rate', name: 'Runs that passed', unit: '%', digits: 1, better: 1, least: 0.1 },
-  { member: 'mos', name: 'MOS, lowest 5 %', digits: 2, better: 1, least: 0.02 },
-  { member: 'pdd_ms', name: 'Post-dial delay, 95 %', unit: 'ms', digits: 0, better: -1, least: 5 },
-  { member: 'register_ms', name: 'Registration, 95 %', unit: 'ms', digits: 0, better: -1, least: 2 },
-];
 // Where a record of this kind is changed.
 const PAGES = {
   tests: '/tests', projects: '/projects', targets: '/targets', 'credential-pools': '/accounts', 'agent-pools': '/pools',
@@ -56,7 +50,7 @@ function brokenRow(test) {
   const row = element('div', null, 'broken');
   const said = element('div');
   const name = element('h3');
-  name.append(link(test.test_name, `/runs?test=${encodeURIComponent(test.test_name)}`), element('span', test.project_name, 'note'));
+  name.append(link(test.test_name, `/tests/${test.test_id}`), element('span', test.project_name, 'note'));
   said.append(name, element('p', test.cause));
   const past = element('div', null, 'hist');
   past.append(strip(test.runs), history(test));
@@ -132,6 +126,13 @@ function changeRow(change) {
   return row('next change', icon(change.created ? 'plus' : 'save'), words, timeNode(change.at, ago));
 }
 
+function lastReport(test) {
+  const node = link(null, `/run/details/${test.last.session_id}`);
+  node.append(timeNode(test.last.started_at, ago));
+  node.ariaLabel = `Last report of ${test.test_name}`;
+  return node;
+}
+
 function drawDaily(overview) {
   const { tests, broken, passing, running, trend } = overview;
   headline(overview);
@@ -139,19 +140,15 @@ function drawDaily(overview) {
   rows('broken', broken, brokenRow, 'Nothing is broken', 'No test fails.');
   more('broken-more', tests.failed + tests.flaky + tests.errored, broken.length, 'tests');
   const days = (member) => trend.map((d) => d[member]);
-  const rate = (list) => {
-    const sum = (member) => list.reduce((n, d) => n + d[member], 0);
-    return sum('passed') + sum('failed') ? (100 * sum('passed')) / (sum('passed') + sum('failed')) : null;
-  };
-  byId('trends').replaceChildren(...KINDS.map((k) => tile(k, days(k.member),
-    k.member === 'pass_rate' ? [rate(trend.slice(-7)), rate(trend.slice(0, -7))] : halves(days(k.member)))));
+  byId('trends').replaceChildren(...TRENDS.map((k) => tile(k, days(k.member),
+    k.member === 'pass_rate' ? passRate(trend) : halves(days(k.member)))));
   byId('passing-count').textContent = `${tests.passed}, by last run`;
   fill('passing', passing, [
-    ['Test', (t) => link(t.test_name, `/run/details/${t.last.session_id}`), 'wide'],
+    ['Test', (t) => link(t.test_name, `/tests/${t.test_id}`), 'wide'],
     ['Project', (t) => t.project_name, 'wide-only'],
     ['Last 21 runs', (t) => strip(t.runs)],
     ['MOS', (t) => figure(t.last.mos, 2), 'num wide-only'],
-    ['Last run', (t) => timeNode(t.last.started_at, ago), 'num'],
+    ['Last run', (t) => lastReport(t), 'num'],
   ], 'No test passed.');
   more('passing-more', tests.passed, passing.length, 'tests');
   drawAgents(overview);

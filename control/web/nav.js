@@ -58,7 +58,7 @@ async function search() {
   dialog('Search or go to', input, found);
   input.focus();
   const tests = await all('/tests', 'tests').catch(() => []);
-  entries = [...PAGES, ...tests.map((t) => [t.name, `/runs?test=${encodeURIComponent(t.name)}`])];
+  entries = [...PAGES, ...tests.map((t) => [t.name, `/tests/${t.id}`])];
   draw();
 }
 

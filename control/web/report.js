@@ -78,7 +78,7 @@ function drawHead(model) {
   if (byId('status').dataset.status !== status) byId('status').replaceChildren(badge(status)); // said once
   byId('status').dataset.status = status;
   const runsOf = (name, value) => `/runs?${new URLSearchParams({ [name]: value })}`;
-  if (!model.isPublic) crumbs([[run.project_name, runsOf('project', run.project_name)], [run.test_name, runsOf('test', run.test_name)], [`Run ${run.id}`]]);
+  if (!model.isPublic) crumbs([[run.project_name, runsOf('project', run.project_name)], [run.test_name, run.test_id ? `/tests/${run.test_id}` : runsOf('test', run.test_name)], [`Run ${run.id}`]]);
   byId('sentence').hidden = false;
   byId('sentence').replaceChildren(...stressed(sentence(model)));
   const words = since(run);

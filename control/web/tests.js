@@ -50,7 +50,7 @@ function draw(page, filter) {
     .map((s) => chip(WORDS[s] || s, s, page.states[s], filter.state === s)));
   fill('tests', page.verdicts, [
     ['Last verdict', (t) => badge(t.state === 'never_run' ? 'queued' : t.state, WORDS[t.state] || t.state)],
-    ['Test', (t) => link(t.test_name, `/runs?test=${encodeURIComponent(t.test_name)}`), 'wide'],
+    ['Test', (t) => link(t.test_name, `/tests/${t.test_id}`), 'wide'],
     ['Project', (t) => t.project_name, 'wide-only'],
     ['Last 21 runs', (t) => strip(t.runs)],
     ['Last run', (t) => (t.last ? timeNode(t.last.started_at, ago) : '–')],

@@ -47,6 +47,23 @@ export function halves(values) {
   return [mean(known(values.slice(-HALF))), mean(known(values.slice(0, -HALF)))];
 }
 
+// Of the days of a trend: passed runs among those with a verdict, per cent. @return as halves()
+export function passRate(trend) {
+  const rate = (list) => {
+    const sum = (member) => list.reduce((n, d) => n + d[member], 0);
+    return sum('passed') + sum('failed') ? (100 * sum('passed')) / (sum('passed') + sum('failed')) : null;
+  };
+  return [rate(trend.slice(-HALF)), rate(trend.slice(0, -HALF))];
+}
+
+// The tiles of a trend of the API, in their order.
+export const TRENDS = [
+  { member: 'pass_rate', name: 'Runs that passed', unit: '%', digits: 1, better: 1, least: 0.1 },
+  { member: 'mos', name: 'MOS, lowest 5 %', digits: 2, better: 1, least: 0.02 },
+  { member: 'pdd_ms', name: 'Post-dial delay, 95 %', unit: 'ms', digits: 0, better: -1, least: 5 },
+  { member: 'register_ms', name: 'Registration, 95 %', unit: 'ms', digits: 0, better: -1, least: 2 },
+];
+
 // kind: {name, unit, digits, better: 1 more is better, -1 less, least: the smallest change worth a word}
 export function tile(kind, days, [now, before]) {
   const node = element('div', null, 'tile');

@@ -44,7 +44,8 @@ class Store:
         number = len(self.tests) + 1
         self.db.execute(
             "INSERT INTO test (id, project_id, name, tags_json, scenario, agentpool_id,"
-            " steps_json, created_at, updated_at) VALUES (?,1,?,?,'custom',1,'[[]]',0,?)",
+            " steps_json, created_at, updated_at) VALUES (?,1,?,?,'custom',1,"
+            "'[[{\"type\":\"wait\",\"role\":\"caller\"}]]',0,?)",
             (number, name, tags, updated_at))
         self.tests[name] = (number, [])
 

@@ -54,7 +54,7 @@ static int add_rest(struct request *req, json_t *overview)
 	struct store *s = request_store(req);
 	json_t *list = NULL;
 	int64_t total = 0;
-	int err = store_trend(s, store_now_ms(), &list);
+	int err = store_trend(s, store_now_ms(), 0, &list);
 
 	err = set(overview, "trend", err, list);
 	if (!err)
@@ -123,4 +123,28 @@ void verdicts_list(struct request *req, struct reply *rep)
 	page_reply(req, rep, "verdicts", list, &page, total);
 	reply_member(rep, "states", counts);
 	json_decref(counts);
+}
+
+void verdict_get(struct request *req, struct reply *rep)
+{
+	struct verdict_query query = {.count = 1};
+	struct store *s = request_store(req);
+	json_t *list = NULL, *trend = NULL;
+	int64_t total = 0;
+	int err = -ENOENT;
+
+	if (param_id(req, 0, &query.test_id))
+		err = store_verdicts(s, &query, &list, NULL, &total);
+	if (!err && !total)
+		err = -ENOENT;
+	if (!err)
+		err = store_trend(s, store_now_ms(), query.test_id, &trend);
+	if (err)
+		reply_store_error(rep, err, "test");
+	else
+		reply_json(rep, 200,
+			   json_pack("{s:O, s:O}", "verdict",
+				     json_array_get(list, 0), "trend", trend));
+	json_decref(list);
+	json_decref(trend);
 }

@@ -10,5 +10,7 @@
 void overview_get(struct request *req, struct reply *rep);
 /** GET /tests/verdicts */
 void verdicts_list(struct request *req, struct reply *rep);
+/** GET /tests/:id/verdict */
+void verdict_get(struct request *req, struct reply *rep);
 
 #endif

@@ -67,6 +67,7 @@ const struct route api_routes[] = {
 	{"DELETE", "/tests/:id", "test", RIGHT_WRITE, resource_delete, NULL},
 
 	{"GET", "/tests/verdicts", "states of tests", RIGHT_READ, verdicts_list, NULL},
+	{"GET", "/tests/:id/verdict", "state of a test", RIGHT_READ, verdict_get, NULL},
 	{"POST", "/tests/:id/run", "start a run", RIGHT_RUN, test_run, NULL},
 	{"POST", "/tests/run", "start a run", RIGHT_RUN, test_run_legacy, "/tests/:id/run"},
 

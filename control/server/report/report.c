@@ -7,9 +7,11 @@
 #include "control/server/report/page_policy.h"
 #include "control/server/report/project_page.h"
 #include "control/server/report/report_data.h"
+#include "control/server/request/fields.h"
 #include "control/server/session/session.h"
 #include "control/server/store/store_project.h"
 #include "control/server/store/store_report.h"
+#include "control/server/store/store_verdict.h"
 #include "control/web/assets.h"
 
 #include <errno.h>
@@ -208,6 +210,23 @@ static void get_editor(struct request *req, struct reply *rep)
 	reply_page_as(rep, "editor.html", PAGE_POLICY);
 }
 
+static void get_test(struct request *req, struct reply *rep)
+{
+	struct verdict_query query = {.count = 1};
+	json_t *list = NULL;
+	int64_t total = 0;
+	int err = -ENOENT;
+
+	if (param_id(req, 0, &query.test_id))
+		err = store_verdicts(request_store(req), &query, &list, NULL,
+				     &total);
+	json_decref(list);
+	if (err == 0 && total > 0)
+		reply_page_as(rep, "test.html", PAGE_POLICY);
+	else
+		reply_store_error(rep, err ? err : -ENOENT, "test");
+}
+
 /* Pages of one script, which knows them by their address: kinds.js. */
 static void get_records(struct request *req, struct reply *rep)
 {
@@ -221,6 +240,7 @@ const struct route report_routes[] = {
 	{"GET", "/tests/new", "new test", RIGHT_WRITE, get_editor, NULL},
 	{"GET", "/tests/:id/edit", "edit a test", RIGHT_WRITE, get_editor,
 	 NULL},
+	{"GET", "/tests/:id", "one test", RIGHT_READ, get_test, NULL},
 	{"GET", "/runs", "runs", RIGHT_READ, get_named_page, NULL},
 	{"GET", "/runs/compare", "two runs", RIGHT_READ, get_compare, NULL},
 	{"GET", "/agents", "agents", RIGHT_READ, get_records, NULL},

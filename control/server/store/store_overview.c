@@ -149,18 +149,28 @@ static void trend_clear(struct trend *t)
 			free(t->days[i].of[k].v);
 }
 
-/* Append the days [from, to) of the trend that begins with this day. */
-static int read_days(struct store *s, int64_t first_ms, int64_t from,
-		     int64_t to, json_t *list)
+/* Append the days [from, to) of the trend that begins with this day. Those of
+ * all tests are read from one index, those of a test from its own rows: the
+ * sign keeps the planner from the index. */
+static int read_days(struct store *s, int64_t first_ms, int64_t test_id,
+		     int64_t from, int64_t to, json_t *list)
 {
 	struct trend t = {.first_ms = first_ms};
 	const struct db_value params[] = {DB_I(first_ms + from * MS_PER_DAY),
-					  DB_I(first_ms + to * MS_PER_DAY)};
-	int err = db_query(store_reader(s),
-			   "SELECT stopped_at, status, mos, pdd_ms, "
-			   "register_ms FROM run_verdict "
-			   "WHERE stopped_at >= $1 AND stopped_at < $2",
-			   params, 2, trend_row, &t);
+					  DB_I(first_ms + to * MS_PER_DAY),
+					  DB_I(test_id)};
+	int err = test_id ? db_query(store_reader(s),
+				     "SELECT stopped_at, status, mos, pdd_ms, "
+				     "register_ms FROM run_verdict "
+				     "WHERE test_id = $3 AND +stopped_at >= $1 "
+				     "AND +stopped_at < $2",
+				     params, 3, trend_row, &t)
+			  : db_query(store_reader(s),
+				     "SELECT stopped_at, status, mos, pdd_ms, "
+				     "register_ms FROM run_verdict "
+				     "WHERE stopped_at >= $1 "
+				     "AND stopped_at < $2",
+				     params, 2, trend_row, &t);
 
 	for (int64_t i = from; i < to && err >= 0; i++)
 		if (json_array_append_new(
@@ -198,7 +208,7 @@ static int past_days(struct store *s, int64_t first_ms, json_t **ret)
 		return err;
 	if (!past->days || past->first_ms != first_ms || past->gone != gone) {
 		days = json_array();
-		err = read_days(s, first_ms, 0, TREND_DAYS - 1, days);
+		err = read_days(s, first_ms, 0, 0, TREND_DAYS - 1, days);
 		if (err) {
 			json_decref(days);
 			return err;
@@ -210,17 +220,18 @@ static int past_days(struct store *s, int64_t first_ms, json_t **ret)
 	return 0;
 }
 
-int store_trend(struct store *s, int64_t now_ms, json_t **ret)
+int store_trend(struct store *s, int64_t now_ms, int64_t test_id, json_t **ret)
 {
 	const int64_t first_ms =
 		(now_ms / MS_PER_DAY - TREND_DAYS + 1) * MS_PER_DAY;
 	json_t *days = NULL, *list;
-	int err = past_days(s, first_ms, &days);
+	int err = test_id ? 0 : past_days(s, first_ms, &days);
 
 	if (err)
 		return err;
-	list = json_copy(days);
-	err = list ? read_days(s, first_ms, TREND_DAYS - 1, TREND_DAYS, list)
+	list = test_id ? json_array() : json_copy(days);
+	err = list ? read_days(s, first_ms, test_id,
+			       (int64_t)json_array_size(list), TREND_DAYS, list)
 		   : -ENOMEM;
 	if (err) {
 		json_decref(list);

@@ -18,13 +18,14 @@ struct store;
  * Read how runs went, day by day (UTC), oldest first. A day is that of the
  * run's end. Every day is there, also one without runs.
  * @param now_ms  wall clock
+ * @param test_id runs of this test alone; 0: all runs
  * @param ret     new array of {day, runs, passed, failed, errored, stopped,
  *                pass_rate, mos, pdd_ms, register_ms}: of the means of the
  *                day's runs the 5th percentile (mos) and the 95th; null where
  *                nothing was measured
  * @return 0; -EIO; -ENOMEM
  */
-int store_trend(struct store *s, int64_t now_ms, json_t **ret);
+int store_trend(struct store *s, int64_t now_ms, int64_t test_id, json_t **ret);
 
 /** Read runs that are not over, oldest first. @param ret  new array of {id,
  * session_id, test_id, test_name, project_name, phase, progress, created_at,

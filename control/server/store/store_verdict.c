@@ -344,7 +344,8 @@ static bool is_broken(const struct tested *t)
 
 static bool is_counted(const struct tested *t, const struct verdict_query *q)
 {
-	return (!q->name || strcasestr(t->name, q->name)) &&
+	return (!q->test_id || t->id == q->test_id) &&
+	       (!q->name || strcasestr(t->name, q->name)) &&
 	       (!q->project || strcmp(t->project, q->project) == 0) &&
 	       (!q->tag || has_tag(t, q->tag));
 }

@@ -49,6 +49,7 @@ int store_revision(struct store *s, const char *name, int64_t *ret);
 
 /** A selection of tests; NULL or false: any. */
 struct verdict_query {
+	int64_t test_id;     /* one test alone; 0: any */
 	const char *name;    /* part of the test's name, any case of ASCII */
 	const char *project; /* name of its project */
 	const char *tag;
