@@ -2,6 +2,7 @@
 #include "agent/capabilities.h"
 #include "agent/engine/engine.h"
 #include "agent/options.h"
+#include "agent/own_address.h"
 #include "agent/supervisor/supervisor.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -10,6 +11,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,13 +109,39 @@ static const char *own_program(char name[static PATH_MAX])
 	return self;
 }
 
-static int serve(const struct agent_conf *conf)
+#define ADDRESS_RETRY_S 5
+
+/* Put an address in place of "auto". Waits while there is none: the network, or the
+ * controller's name, may come later than this program. */
+static void bind_resolve(struct agent_conf *conf)
+{
+	char own[INET6_ADDRSTRLEN];
+	const char *reason, *said = NULL;
+
+	if (strcmp(conf->bind, AGENT_BIND_AUTO) != 0)
+		return;
+	while (own_address_to(own, sizeof(own), conf->controller, &reason)) {
+		if (reason != said)
+			log_warning(
+				"bind = auto: the address towards %s is not "
+				"known: %s; trying every %d s",
+				conf->controller, reason, ADDRESS_RETRY_S);
+		said = reason;
+		sleep(ADDRESS_RETRY_S);
+	}
+	str_copy(conf->bind, sizeof(conf->bind), own);
+	log_info("bind = auto: %s", conf->bind);
+}
+
+static int serve(struct agent_conf *conf)
 {
 	struct supervisor *supervisor = NULL;
-	json_t *features = capabilities_list(conf);
+	json_t *features;
 	char program[PATH_MAX];
 	int err = -ENOMEM;
 
+	bind_resolve(conf);
+	features = capabilities_list(conf);
 	if (features)
 		err = supervisor_new(
 			&supervisor, conf,

@@ -56,6 +56,8 @@ static const char *check_labels(const char *text)
 
 static const char *check_bind(const char *text)
 {
+	if (strcmp(text, AGENT_BIND_AUTO) == 0)
+		return NULL;
 	if (strcmp(text, "0.0.0.0") == 0 || strcmp(text, "::") == 0)
 		return "is no address of this host: SIP and SDP must name one";
 	return conf_check_address(text);
@@ -100,7 +102,8 @@ static const struct conf_key keys[] = {
 	 .max = UINT64_C(1) << 40,
 	 .fallback = "256M"},
 	U32(capacity, 1, 64, "4"),
-	TEXT(bind, "127.0.0.1", check_bind, "a literal address of this host"),
+	TEXT(bind, "127.0.0.1", check_bind,
+	     "a literal address of this host, or auto"),
 	U16(sip_port, 0, 65535, "0"),
 	TEXT(sip_tls_certificate, "", NULL, NULL),
 	TEXT(sip_tls_key, "", NULL, NULL),

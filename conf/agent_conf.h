@@ -7,6 +7,9 @@
 #include "base/log.h"
 #include "conf/load.h"
 
+/* bind: the address from which the controller is reached */
+#define AGENT_BIND_AUTO "auto"
+
 struct agent_conf {
 	/* the controller */
 	char controller[CONF_TEXT_BYTES];      /* URL */
@@ -22,7 +25,7 @@ struct agent_conf {
 
 	/* calls */
 	uint32_t capacity;          /* jobs at a time */
-	char bind[CONF_TEXT_BYTES]; /* address literal, not "any" */
+	char bind[CONF_TEXT_BYTES]; /* address literal, not "any"; or auto */
 	uint16_t sip_port;          /* 0: any free port */
 	char sip_tls_certificate[CONF_PATH_BYTES];  /* empty: none */
 	char sip_tls_key[CONF_PATH_BYTES];          /* empty: same file */
