@@ -1,5 +1,7 @@
 #include "agent/capabilities.h"
 
+#include "agent/engine/file_rules.h"
+#include "agent/engine/syscall_filter.h"
 #include "base/codec_names.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -44,6 +46,28 @@ static bool client_baresip(const struct agent_conf *conf)
 	return true;
 }
 
+/* What engines are kept from (agent/engine/sandbox.h). */
+static void sandbox(json_t *list, const struct agent_conf *conf)
+{
+	bool on = strcmp(conf->sandbox, "on") == 0;
+	int version = on ? file_rules_version() : 0;
+	bool calls = on && syscall_filter_supported();
+
+	if (version)
+		add(list, "sandbox", "files");
+	if (calls)
+		add(list, "sandbox", "calls");
+	if (!on)
+		log_warning("sandbox: off: an engine that a peer takes over "
+			    "has all rights of this agent");
+	else
+		(version && calls ? log_info : log_warning)(
+			"sandbox of the engines: files %s (Landlock version "
+			"%d); system calls %s (seccomp)",
+			version ? "restricted" : "NOT restricted", version,
+			calls ? "restricted" : "NOT restricted");
+}
+
 json_t *capabilities_list(const struct agent_conf *conf)
 {
 	char labels[CONF_TEXT_BYTES], *next = labels, *label;
@@ -61,6 +85,7 @@ json_t *capabilities_list(const struct agent_conf *conf)
 	add(list, "transport", "udp");
 	add(list, "transport", "tcp");
 	add(list, "transport", "tls");
+	sandbox(list, conf);
 	(void)str_print(labels, sizeof(labels), "%s", conf->labels);
 	while ((label = strsep(&next, ","))) {
 		if (label[0])

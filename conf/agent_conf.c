@@ -85,6 +85,12 @@ static const char *check_srtp_library(const char *text)
 		       : NULL;
 }
 
+static const char *check_sandbox(const char *text)
+{
+	return strcmp(text, "on") && strcmp(text, "off") ? "is no such word"
+							 : NULL;
+}
+
 static const struct conf_key keys[] = {
 	TEXT(controller, "http://127.0.0.1:8080", conf_check_url,
 	     "a URL such as https://offhook.example.net"),
@@ -117,6 +123,7 @@ static const struct conf_key keys[] = {
 	     "auto, realtime or normal"),
 	TEXT(srtp_library, "builtin", check_srtp_library,
 	     "builtin or libsrtp2"),
+	TEXT(sandbox, "on", check_sandbox, "on or off"),
 	TEXT(prompt_dir, "/usr/share/offhook/prompts", conf_check_filled,
 	     "a directory"),
 	TEXT(default_prompt, "", NULL, NULL),

@@ -35,6 +35,7 @@ struct agent_conf {
 	uint16_t rtp_max;
 	char media_scheduling[CONF_TEXT_BYTES]; /* auto, realtime, normal */
 	char srtp_library[CONF_TEXT_BYTES];     /* builtin, libsrtp2 */
+	char sandbox[CONF_TEXT_BYTES];          /* on, off */
 	char prompt_dir[CONF_PATH_BYTES];
 	char default_prompt[CONF_TEXT_BYTES]; /* empty: none */
 	char codec_values[CONF_TEXT_BYTES];   /* emodel_declare(); the agent

@@ -117,6 +117,7 @@ static int stacks_start(struct engine *e)
 			       reason[0] ? reason : strerror(-err));
 		return err;
 	}
+	sandbox_calls(&e->sandbox);
 	scheduling_warn(e);
 	if (media.srtp_library == MEDIA_SRTP_LIBRARY_LIBSRTP2)
 		log_info("run=%s role=%s SRTP by libsrtp2", e->job->session_id,
@@ -236,6 +237,8 @@ static void job_start(struct engine *e, json_t *message)
 			       e->job->role, strerror(-err));
 		return;
 	}
+	/* before the first thread, and before anything of a peer is read */
+	sandbox_files(&e->sandbox, &e->settings, e->job);
 	if (rooms_start(e))
 		return;
 	mono_timer_start(&e->tmr_tick, TICK_MS, tick, e);
@@ -405,6 +408,7 @@ static void engine_release(struct engine *e)
 	}
 	mono_timer_cancel(
 		&e->tmr_media); /* freeing calls may have started it */
+	sandbox_release(&e->sandbox);
 	report_free(e->report);
 	wire_job_free(e->job);
 	if (e->channel) {

@@ -12,6 +12,7 @@
 #include "agent/engine/call/calls.h"
 #include "agent/engine/job/steps.h"
 #include "agent/engine/report/report.h"
+#include "agent/engine/sandbox.h"
 #include "base/clock.h"
 #include "control/wire/frame.h"
 #include "control/wire/job.h"
@@ -40,6 +41,7 @@ struct engine {
 	bool peer_gone;
 	struct wire_job *job;
 	struct engine_settings settings;
+	struct sandbox sandbox;
 	enum engine_phase phase;
 
 	/* NULL until the job is set up */

@@ -152,6 +152,7 @@ static json_t *job_message(const struct lease *l)
 	     setting_add(engine, "codec_values", c->codec_values) ||
 	     setting_add(engine, "media_scheduling", c->media_scheduling) ||
 	     setting_add(engine, "srtp_library", c->srtp_library) ||
+	     setting_add(engine, "sandbox", c->sandbox) ||
 	     setting_add(engine, "tls_certificate", c->sip_tls_certificate) ||
 	     setting_add(engine, "tls_key", c->sip_tls_key) ||
 	     setting_add(engine, "tls_certificates", c->sip_tls_certificates) ||

@@ -14,6 +14,7 @@
 
 #include "sip/ua.h"
 
+#define BARESIP_PROGRAM "/usr/bin/baresip"
 /* Accounts are processes of 10 MB and more. */
 #define BARESIP_ACCOUNTS_MAX 64
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BARESIP_FOLDER_BYTES 64
+#define BARESIP_FOLDER_BYTES 128
 
 struct baresip_setup {
 	const char *account;

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "sip/ua.h"
+#include "sip/baresip/baresip.h"
 
 int baresip_installed(char *reason)
 {

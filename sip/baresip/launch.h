@@ -13,7 +13,6 @@
 
 #include "sip/baresip/folder.h"
 
-#define BARESIP_PROGRAM "/usr/bin/baresip"
 #define BARESIP_MODULES "/usr/lib/baresip/modules"
 
 struct baresip_launch_params {

@@ -41,6 +41,7 @@ class Agent:
         self.conf_file = Path(folder) / f"{name}.conf"
         self.program = build_dir() / "offhook-agent"
         self.process = None
+        self.attacked = False  # its engines make system calls that are refused
         self.conf = {"controller": controller_url, "name": name,
                      "join_token": join_token, "state_dir": self.state_dir,
                      "bind": "127.0.0.1", "rtp_min": rtp[0], "rtp_max": rtp[1],

@@ -78,6 +78,8 @@ class Bench:
         # Includes engines, whose output is in the agent's log.
         for log in [self.controller.last_log] + [a.log() for a in self.agents]:
             assert not re.search(r"Sanitizer|runtime error:", log), log[-6000:]
+        for agent in self.agents:
+            assert agent.attacked or "the sandbox refused" not in agent.log(), agent.log()[-6000:]
 
     def _note_messages(self):
         """Note the SIP messages of the engines; they are checked at the end of the test

@@ -187,5 +187,6 @@ class Engine:
             return
         assert self._process.returncode == (0 if self.finish else 1), log
         assert "Sanitizer" not in log and "runtime error" not in log, log
+        assert "the sandbox refused" not in log, log
         sip_witness.note(self.ours(), grammar=False)
         assert self.grammar_errors() == [], self.grammar_errors()[0]

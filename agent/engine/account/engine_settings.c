@@ -44,6 +44,15 @@ static int srtp_library_read(json_t *object, enum media_srtp_library *ret)
 	return 0;
 }
 
+static int sandbox_read(json_t *object, bool *ret)
+{
+	const char *text =
+		json_string_value(json_object_get(object, "sandbox"));
+
+	*ret = !text || strcmp(text, "off") != 0;
+	return *ret && text && strcmp(text, "on") != 0 ? -EINVAL : 0;
+}
+
 int engine_settings_read(struct engine_settings *s, json_t *object)
 {
 	const char *values =
@@ -69,6 +78,7 @@ int engine_settings_read(struct engine_settings *s, json_t *object)
 	    text_read(object, "media_scheduling", s->media_scheduling,
 		      sizeof(s->media_scheduling)) ||
 	    srtp_library_read(object, &s->srtp_library) ||
+	    sandbox_read(object, &s->sandbox) ||
 	    text_read(object, "tls_certificate", s->tls_certificate,
 		      sizeof(s->tls_certificate)) ||
 	    text_read(object, "tls_key", s->tls_key, sizeof(s->tls_key)) ||

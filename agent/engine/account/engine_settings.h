@@ -35,6 +35,7 @@ struct engine_settings {
 	char tls_key[ENGINE_PATH_BYTES];
 	char tls_certificates[ENGINE_PATH_BYTES]; /* a directory */
 	char name_servers[ENGINE_PATH_BYTES];     /* "": those of the system */
+	bool sandbox;                             /* agent/engine/sandbox.h */
 };
 
 /** Those of a job message. @return 0; -EINVAL */
