@@ -4,6 +4,7 @@
 #include "agent/options.h"
 #include "agent/own_address.h"
 #include "agent/supervisor/supervisor.h"
+#include "base/core_dump.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/version.h"
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -194,6 +196,10 @@ int main(int argc, char **argv)
 
 	log_setup(LOG_LEVEL_INFO, "offhook");
 	umask(077); /* secrets and results: no access for others */
+	core_dump_disable();
+	/* other processes of this user, such as an engine that a peer took over, do not
+	 * read our memory; and where a program takes cores in spite of the limit */
+	(void)prctl(PR_SET_DUMPABLE, 0);
 	if (options_parse(&options, argc, argv) != 0)
 		return EXIT_USAGE;
 	if (options.help) {

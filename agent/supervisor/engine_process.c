@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
@@ -163,6 +164,33 @@ const char *process_text(const struct engine_process *p, size_t *ret_len)
 
 /* ---- the start ---- */
 
+/* Variables that may hold a secret, and that no engine reads: Offhook's own (a join
+ * token), and HTTP proxies with their passwords. */
+static bool environment_secret(const char *variable)
+{
+	size_t name = strcspn(variable, "=");
+
+	return strncmp(variable, "OFFHOOK_", 8) == 0 ||
+	       (name >= 6 &&
+		strncasecmp(variable + name - 6, "_proxy", 6) == 0);
+}
+
+/* @return our environment without secrets, freed by the caller; NULL: out of memory */
+static char **engine_environment(void)
+{
+	size_t count = 0, kept = 0;
+	char **list;
+
+	while (environ[count])
+		count++;
+	list = calloc(count + 1, sizeof(*list));
+	for (size_t i = 0; list && i < count; i++) {
+		if (!environment_secret(environ[i]))
+			list[kept++] = environ[i];
+	}
+	return list;
+}
+
 static int spawn(pid_t *ret, const char *program, int fd)
 {
 	posix_spawn_file_actions_t actions;
@@ -170,8 +198,11 @@ static int spawn(pid_t *ret, const char *program, int fd)
 	sigset_t none, all;
 	char option[32], name[] = "offhook-agent";
 	char *argv[] = {name, option, NULL};
+	char **environment = engine_environment();
 	int err;
 
+	if (!environment)
+		return -ENOMEM;
 	str_print(option, sizeof(option), "--engine=%d", ENGINE_FD);
 	sigemptyset(&none);
 	sigfillset(&all);
@@ -195,9 +226,11 @@ static int spawn(pid_t *ret, const char *program, int fd)
 			&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
 				       POSIX_SPAWN_SETPGROUP);
 	if (!err)
-		err = posix_spawn(ret, program, &actions, &attr, argv, environ);
+		err = posix_spawn(ret, program, &actions, &attr, argv,
+				  environment);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&actions);
+	free(environment);
 	return -err;
 }
 

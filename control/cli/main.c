@@ -1,5 +1,6 @@
 /* offhook: place and answer calls in the foreground; measure captures; start
  * offhook-records for the records of a controller. */
+#include "base/core_dump.h"
 #include "base/version.h"
 #include "control/cli/call/options.h"
 #include "control/cli/call/plan.h"
@@ -77,6 +78,7 @@ int main(int argc, char **argv)
 	int at = command_index(argc, words);
 	const struct command *command = at ? command_find(argv[at]) : NULL;
 
+	core_dump_disable();
 	if (argc < 2) {
 		command_overview(stderr);
 		return CLI_EXIT_USAGE;

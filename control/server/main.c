@@ -1,4 +1,5 @@
 /* offhook-controller: start, serve, stop. */
+#include "base/core_dump.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/version.h"
@@ -338,6 +339,7 @@ int main(int argc, char **argv)
 	struct options o;
 	int err;
 
+	core_dump_disable();
 	err = read_options(&o, argc, argv);
 	if (err)
 		return err == 1 ? EXIT_SUCCESS : EXIT_USAGE;

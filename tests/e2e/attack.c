@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -129,6 +130,9 @@ static void kernel(void)
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	void *memory;
 
+	tell("core dump", prctl(PR_GET_DUMPABLE) ? 0 : -1);
+	tell("environment", getenv("OFFHOOK_TEST_SECRET") ? 0 : -1);
+	tell("proxy", getenv("no_proxy") ? 0 : -1);
 	tell("unix socket", socket(AF_UNIX, SOCK_STREAM, 0));
 	tell("packet socket", socket(AF_PACKET, SOCK_RAW, 0));
 	tell("namespace", unshare(CLONE_NEWUSER));

@@ -3,6 +3,7 @@ import re
 import time
 from contextlib import ExitStack
 
+import leaks
 import sip_witness
 from agent import Agent
 from controller import Controller
@@ -75,6 +76,9 @@ class Bench:
         if not kind and self.controller.process:
             self._note_messages()
         self._stack.__exit__(kind, value, traceback)
+        leaked = leaks.search(self.controller.secrets,
+                              [p for a in self.agents for p in (a.state_dir, a.log_file) if p.exists()])
+        assert not leaked, f"secrets in an agent's files: {leaked}"
         # Includes engines, whose output is in the agent's log.
         for log in [self.controller.last_log] + [a.log() for a in self.agents]:
             assert not re.search(r"Sanitizer|runtime error:", log), log[-6000:]

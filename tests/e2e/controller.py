@@ -11,6 +11,7 @@ from pathlib import Path
 import requests
 
 import http_watch
+import leaks
 import logs
 from contract import CHECKED, contract
 from witness import Witness
@@ -49,6 +50,9 @@ class Controller:
         self.url = None    # http://127.0.0.1:PORT
         self.keys = {}     # rights -> (public key, secret)
         self.session = requests.Session()
+        self.session.hooks["response"].append(
+            lambda response, **_: self.secrets.update(leaks.of_exchange(response)))
+        self.secrets = set()  # that no log and no file may have (leaks.py)
         self._witness = None
 
     def _write_conf(self):
@@ -68,6 +72,7 @@ class Controller:
              "--rights", rights], check=True, capture_output=True, text=True)
         key = json.loads(out.stdout)
         self.keys[rights] = (key["public_key"], key["secret"])
+        self.secrets.add(key["secret"])
         return self.keys[rights]
 
     def start(self, timeout=30):
@@ -135,6 +140,8 @@ class Controller:
                 while (left := self.unseen()) and time.monotonic() < until:
                     time.sleep(0.1)
                 assert not left, f"answers that nobody looked at: {left}"
+                leaked = leaks.search(self.secrets, [self.state_dir])
+                assert not leaked, f"secrets in files: {leaked}"
         finally:
             self.close()
 

@@ -55,6 +55,8 @@ def agent_attacked(tmp_path, ports, monkeypatch, **conf):
              Path("/etc/passwd"), Path("/root"), Path("/var/log")]
     monkeypatch.setenv("ATTACK_FILES", ":".join(map(str, [*files, prompt, "/etc/hosts"])))
     monkeypatch.setenv("ATTACK_WRITE", str(state / "planted"))
+    monkeypatch.setenv("OFFHOOK_TEST_SECRET", "of the agent")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
     with Bench(tmp_path, ports, agent_conf={"prompt_dir": prompt, **conf}) as b:
         agent, = b.agents
         agent.attacked = True
@@ -97,5 +99,7 @@ def test_without_the_sandbox(tmp_path, build, ports, monkeypatch, attack):
     found = attempts(log)
     assert found[files[0]] == found[files[1]] == found["exec"] == found["unix socket"] == "done"
     assert found["code in memory"] == found["ptrace"] == "done", found
+    # what an engine does not have, sandbox or not
+    assert not [name for name in ("core dump", "environment", "proxy") if found[name] == "done"]
     assert re.search(r"run=\S+ role=caller sandbox: off", log)
     assert "sandbox: off: an engine that a peer takes over" in log

@@ -1,8 +1,10 @@
 """Malicious clients, and a damaged or blocked database."""
 import base64
+import contextlib
 import itertools
 import json
 import os
+import resource
 import signal
 import socket
 import sqlite3
@@ -12,6 +14,9 @@ import time
 import pytest
 import requests
 
+import leaks
+from agent import children
+from bench import Bench
 from controller import Controller
 from fake_agent import FakeAgent
 from test_api_basics import problem
@@ -445,6 +450,38 @@ def test_secrets_are_nowhere_but_where_they_are_shown_once():
         seen = [a for a in answers if secret in a.text]
         assert len(seen) == shown_once.get(what, 0), f"{what}: {[a.url for a in seen]}"
     assert "POST /api/v2/agent/leases/" in log  # it is the debug log
+
+
+def test_no_core_dumps(tmp_path, ports):
+    """Their memory has secrets. baresip, which enables core files, inherits the limit."""
+    limits = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (limits[1], limits[1]))
+    with contextlib.ExitStack() as stack:
+        stack.callback(resource.setrlimit, resource.RLIMIT_CORE, limits)
+        b = stack.enter_context(Bench(tmp_path, ports))
+        session = b.start(b.single_call(duration=60))
+        b.wait_for_media(session)
+        agent, = b.agents
+        engines = [pid for pid, _ in children(agent.process.pid)]
+        assert len(engines) >= 2
+        for pid in [b.controller.process.pid, agent.process.pid, *engines]:
+            assert resource.prlimit(pid, resource.RLIMIT_CORE) == (0, 0)
+        b.api("POST", f"/runs/{session}/stop")
+        b.wait(session)
+
+
+def test_leaks_are_found(tmp_path):
+    """The search that every test ends with (leaks.py)."""
+    with Controller() as c:
+        c.api("POST", "/credential-pools", {"name": "u", "credentials": [
+            {"username": "u", "password": "sip-Pa55word-stored"}]})
+        token = c.api("POST", "/agent-pools", {"name": "p"})["agent_pool"]["join_token"]
+        assert {token, "sip-Pa55word-stored", c.keys["admin"][1]} <= c.secrets
+        path = c.state_dir / "artifacts" / "planted"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"in the middle {token} of a file")
+        assert leaks.search(c.secrets, [c.state_dir]) == [(str(path), token)]
+        path.unlink()
 
 
 def test_secrets_are_not_in_files():
