@@ -297,11 +297,13 @@ void run_case_release(struct run_case *c)
 }
 
 /* SQL, $2 is the status: true if the run starts again. */
-#define AGAIN "$2 IN ('failed', 'errored') AND retries_left > 0"
+#define AGAIN "$2 " RUN_NOT_PASSED " AND retries_left > 0"
 
 /* SQL: true if the run's failure calls back. */
 #define CALLS_ON_FAILURE \
 	"callback_state = 'wanted' AND callback_on <> 'recovery'"
+
+#define P_HAS_VERDICT RUN_HAS_VERDICT("p")
 
 /* SQL, $2 is the status: true if the run passed, calls back then, and the
  * verdict of the test before it was another. */
@@ -309,10 +311,8 @@ void run_case_release(struct run_case *c)
 	"$2 = 'passed' AND callback_state = 'wanted' "                  \
 	"AND callback_on <> 'failure' AND (SELECT p.status FROM run p " \
 	"WHERE p.test_id = run.test_id AND p.id < run.id "              \
-	"AND p.phase = 'done' "                                         \
-	"AND p.status IN ('passed', 'failed', 'errored') "              \
-	"AND p.retry_state IN ('none', 'refused') "                     \
-	"ORDER BY p.id DESC LIMIT 1) IN ('failed', 'errored')"
+	"AND " P_HAS_VERDICT " "                                        \
+	"ORDER BY p.id DESC LIMIT 1) " RUN_NOT_PASSED
 
 int store_run_done(struct store *s, int64_t run_id, const char *status,
 		   const char *description, json_t *verdicts, int64_t now)
@@ -336,12 +336,12 @@ int store_run_done(struct store *s, int64_t run_id, const char *status,
 				 " THEN 'due' ELSE 'none' END, "
 				 "retry_box = CASE WHEN " AGAIN
 				 " THEN retry_box ELSE NULL END, "
-				 "callback_box = CASE WHEN $2 IN ('failed', "
-				 "'errored') OR (" CALLS_ON_RECOVERY
+				 "callback_box = CASE WHEN $2 " RUN_NOT_PASSED
+				 " OR (" CALLS_ON_RECOVERY
 				 ") THEN callback_box ELSE NULL END, "
 				 "callback_state = CASE "
-				 "WHEN NOT (" AGAIN ") AND $2 IN ('failed', "
-				 "'errored') AND " CALLS_ON_FAILURE
+				 "WHEN NOT (" AGAIN ") AND $2 " RUN_NOT_PASSED
+				 " AND " CALLS_ON_FAILURE
 				 " THEN 'due' WHEN " CALLS_ON_RECOVERY
 				 " THEN 'due' ELSE callback_state END "
 				 "WHERE id = $1 AND phase = 'judging'",

@@ -1,6 +1,7 @@
 #include "control/server/store/store_metrics.h"
 
 #include "control/server/store/store_db.h"
+#include "control/server/store/store_run_internal.h"
 
 struct counting {
 	store_count_h *count_h;
@@ -149,13 +150,13 @@ static int test_row(const struct db_value *row, size_t columns, void *arg)
 	return t->test_h(&test, t->arg);
 }
 
+#define R_HAS_VERDICT RUN_HAS_VERDICT("r")
+
 /* The last run of a test is found by the index run_by_test: how many are stored
  * does not matter. */
 #define EACH_TEST                                                           \
 	"WITH last AS (SELECT t.id AS test_id, (SELECT r.id FROM run r "    \
-	"WHERE r.test_id = t.id AND r.phase = 'done' "                      \
-	"AND r.status IN ('passed', 'failed', 'errored') "                  \
-	"AND r.retry_state IN ('none', 'refused') "                         \
+	"WHERE r.test_id = t.id AND " R_HAS_VERDICT " "                     \
 	"ORDER BY r.id DESC LIMIT 1) AS run_id FROM test t "                \
 	"ORDER BY t.id LIMIT $1), "                                         \
 	"figure AS (SELECT l.run_id, s.measure, "                           \

@@ -3,6 +3,7 @@
 #include "control/server/store/record_db.h"
 #include "control/server/store/store_lease_db.h"
 #include "control/server/store/store_run.h"
+#include "control/server/store/store_run_internal.h"
 #include "control/server/store/store_schedule.h"
 
 #include <errno.h>
@@ -147,8 +148,7 @@ int store_project_run_get(struct store *s, const char *uuid,
 		"sum(CASE WHEN t.state IN ('started', 'ended') THEN 1 "
 		"ELSE 0 END), "
 		"sum(CASE WHEN t.status = 'passed' THEN 1 ELSE 0 END), "
-		"sum(CASE WHEN t.status IN ('failed', 'errored') THEN 1 "
-		"ELSE 0 END) "
+		"sum(CASE WHEN t.status " RUN_NOT_PASSED " THEN 1 ELSE 0 END) "
 		"FROM project_run p JOIN project_run_test t "
 		"ON t.project_run_id = p.id WHERE p.uuid = lower($1) "
 		"GROUP BY p.id, p.status, p.project_id, p.created_at, "
@@ -308,8 +308,8 @@ static int end_project_runs(struct db *db, int64_t now)
 		db,
 		"UPDATE project_run SET stopped_at = $1, status = CASE "
 		"WHEN stop_requested = 1 THEN 'stopped' "
-		"WHEN EXISTS (" OF_IT "t.status IN ('failed', 'errored')) "
-		"THEN 'failed' "
+		"WHEN EXISTS (" OF_IT "t.status " RUN_NOT_PASSED
+		") THEN 'failed' "
 		"WHEN EXISTS (" OF_IT "t.status = 'stopped') THEN 'stopped' "
 		"ELSE 'passed' END WHERE status = 'running' AND NOT EXISTS "
 		"(" OF_IT "t.state IN ('waiting', 'started'))",

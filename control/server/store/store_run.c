@@ -14,9 +14,9 @@
 #define STATUS "CASE WHEN " RUN_DONE " THEN r.status ELSE 'running' END"
 #define PASSED \
 	"CASE WHEN " RUN_DONE " AND r.status = 'passed' THEN 1 ELSE 0 END"
-#define FAILED                                                          \
-	"CASE WHEN " RUN_DONE " AND r.status IN ('failed', 'errored') " \
-	"THEN 1 ELSE 0 END"
+#define FAILED                                                \
+	"CASE WHEN " RUN_DONE " AND r.status " RUN_NOT_PASSED \
+	" THEN 1 ELSE 0 END"
 #define FINISHED "CASE WHEN " RUN_DONE " THEN 1 ELSE 0 END"
 
 /* clang-format off */

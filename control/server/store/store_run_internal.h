@@ -10,6 +10,18 @@
 /* SQL of `run r`: it is over, and no further attempt of it is due */
 #define RUN_OVER RUN_DONE " AND r.retry_state <> 'due'"
 
+/* SQL behind a status: the run is over and did not pass. One that was stopped is
+ * neither. */
+#define RUN_NOT_PASSED "IN ('failed', 'errored')"
+
+/* SQL: this run is over, was not stopped, and no further attempt replaces it: its
+ * status is the verdict of its test.
+ * @param run  name of the row of `run` */
+#define RUN_HAS_VERDICT(run)                                      \
+	run ".phase = 'done' AND " run                            \
+	    ".status IN ('passed', 'failed', 'errored') AND " run \
+	    ".retry_state IN ('none', 'refused')"
+
 /* SQL: the id of the last attempt in the chain of attempts (retries_on_failure)
  * of a run. A later attempt has a higher id.
  * @param condition  SQL on `run` that selects the run */
