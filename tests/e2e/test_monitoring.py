@@ -206,6 +206,8 @@ class Prometheus:
 
     def get(self, path, **params):
         answer = requests.get(f"{self.url}/api/v1/{path}", params=params, timeout=60)
+        if answer.status_code == 503:  # its storage is not open yet
+            raise requests.ConnectionError(answer.text)
         assert answer.ok, f"{params}: {answer.text}"
         body = answer.json()
         assert body["status"] == "success" and not body.get("warnings"), body
