@@ -97,7 +97,7 @@ def offhook(build, tmp_path, lab):
                               timeout=90, cwd=tmp_path, env=environment)
         assert done.returncode == status, done.stdout + done.stderr
         assert lab.c.keys["admin"][1] not in done.stdout + done.stderr
-        run.errors = done.stderr
+        run.output, run.errors = done.stdout, done.stderr
         return done.stdout if status == 0 else done.stderr
 
     def terminal(*arguments, status=0, keys=""):
@@ -197,22 +197,26 @@ def test_download(offhook, lab, tmp_path):
 
 
 def test_compare(offhook, lab):
-    text = offhook("run", "compare", lab.good["id"], lab.bad["id"])
-    heads, conditions, figures, messages = text.split("\n\n")
+    offhook("run", "compare", lab.good["id"], lab.bad["id"], status=1)
+    heads, conditions, figures, messages, outcome = offhook.output.split("\n\n")
     assert heads.startswith(f"- run {lab.good['id']} of ") and ": failed, 20" in heads
     assert "  - passed" in conditions and "  + failed, expected" in conditions
     assert re.search(r"(?m)accounts registered +1 +0 +-1$", figures)
     assert re.search(r"(?m)^- \w+ <- 200 OK \(REGISTER\)$", messages)
     assert re.search(r"(?m)^\+ \w+ <- 403 \?\[2JForbidden \(REGISTER\)$", messages)
     assert "2 before, 1 after" in messages
+    assert outcome == "The verdict or the outcome of a condition differs\n"
     same = json.loads(offhook("run", "compare", lab.good["id"], lab.good["session_id"], "--json"))
     assert same["conditions"] == same["messages"] == [] and same["dialogs_alike"] == 2
-    lines = offhook.terminal("run", "compare", lab.good["id"], lab.bad["id"])
+    assert same["alike"] is True
+    lines = offhook.terminal("run", "compare", lab.good["id"], lab.bad["id"], status=1)
     assert all(len(line) <= 80 for line in lines), lines
 
 
 def test_stop(offhook, lab):
     job = lab.start()
+    offhook("run", "compare", lab.good["id"], job["session_id"], status=3)
+    assert "is in progress: it has no verdict yet" in offhook.errors
     assert "reports are made" in (offhook("run", "download", job["session_id"], "early"),
                                   offhook.errors)[1]
     assert "is being stopped" in offhook("run", "stop", job["session_id"])

@@ -473,7 +473,8 @@ static const char run_download_help[] =
 
 static const char run_compare_help[] =
 	"Prints which conditions have another result, the figures of each role side by\n"
-	"side, and how the SIP messages differ.\n";
+	"side, and how the SIP messages differ. Exit status: 0 the verdict and the\n"
+	"outcome of each condition are the same, 1 they differ, 3 a run is in progress.\n";
 
 static const struct command_verb run_verbs[] = {
 	{"list", "[OPTION]...", "List runs, the newest first", run_list_help},

@@ -349,6 +349,29 @@ static bool compare_messages(json_t *ret, const json_t *before,
 
 /* ---- the whole ---- */
 
+bool run_compare_alike(const json_t *differences)
+{
+	const json_t *runs = json_object_get(differences, "runs"), *c;
+	size_t i;
+
+	if (strcmp(text_of(json_array_get(runs, 0), "status"),
+		   text_of(json_array_get(runs, 1), "status")) != 0)
+		return false;
+	json_array_foreach(json_object_get(differences, "conditions"), i, c)
+	{
+		/* NULL: only one of the runs has the condition */
+		const json_t *before =
+			json_object_get(json_object_get(c, "before"), "passed");
+		const json_t *after =
+			json_object_get(json_object_get(c, "after"), "passed");
+
+		if (!before || !after ||
+		    json_is_true(before) != json_is_true(after))
+			return false;
+	}
+	return true;
+}
+
 static json_t *head_of(const json_t *report)
 {
 	const json_t *run = json_object_get(report, "run");
@@ -375,6 +398,7 @@ json_t *run_compare(const json_t *before, const json_t *after)
 		json_decref(ret);
 		return NULL;
 	}
+	json_object_set_new(ret, "alike", json_boolean(run_compare_alike(ret)));
 	return ret;
 }
 
@@ -512,4 +536,9 @@ void run_compare_print(FILE *out, const json_t *differences, size_t width)
 	print_conditions(out, differences, width);
 	print_figures(out, json_object_get(differences, "figures"), width);
 	print_messages(out, differences, width);
+	fputs(run_compare_alike(differences)
+		      ? "\nThe verdict and the outcome of each condition are the "
+			"same\n"
+		      : "\nThe verdict or the outcome of a condition differs\n",
+	      out);
 }

@@ -111,6 +111,26 @@ int run_ladder_main(struct client *c, int argc, char **argv)
 
 /* ---- compare ---- */
 
+/* @return the exit status for the two runs */
+static int compare_exit(const json_t *differences)
+{
+	const json_t *run;
+	size_t i;
+
+	json_array_foreach(json_object_get(differences, "runs"), i, run)
+	{
+		if (strcmp(text_of(run, "status"), "running") != 0)
+			continue;
+		fprintf(stderr,
+			"offhook: run %lld is in progress: it has no verdict "
+			"yet\n",
+			(long long)json_integer_value(
+				json_object_get(run, "id")));
+		return CLI_EXIT_ERRORED;
+	}
+	return run_compare_alike(differences) ? CLI_EXIT_OK : CLI_EXIT_FAILED;
+}
+
 int run_compare_main(struct client *c, int argc, char **argv)
 {
 	const char *ids[2] = {NULL, NULL};
@@ -130,6 +150,8 @@ int run_compare_main(struct client *c, int argc, char **argv)
 		else
 			run_compare_print(stdout, differences,
 					  table_width(stdout));
+		if (differences)
+			status = compare_exit(differences);
 		json_decref(differences);
 	}
 	json_decref(before);

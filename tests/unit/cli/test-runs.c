@@ -374,9 +374,11 @@ static void test_what_differs_between_two_runs(void **state)
 				     "- caller <- 200 OK (INVITE)\n"
 				     "+ caller <- 503 Full (INVITE)\n"));
 	assert_fits(text, TERMINAL);
+	assert_false(run_compare_alike(d));
 	free(text);
 	json_decref(d);
 	d = run_compare(before, before);
+	assert_true(run_compare_alike(d));
 	assert_int_equal(json_array_size(json_object_get(d, "conditions")), 0);
 	assert_int_equal(json_array_size(json_object_get(d, "messages")), 0);
 	assert_int_equal(
@@ -384,6 +386,53 @@ static void test_what_differs_between_two_runs(void **state)
 	json_decref(d);
 	json_decref(before);
 	json_decref(after);
+}
+
+static void test_outcomes_that_count(void **state)
+{
+	static const struct {
+		const char *before, *after; /* status and verdicts */
+		bool alike;
+	} cases[] = {
+		{"[\"passed\",[]]", "[\"passed\",[]]", true},
+		{"[\"errored\",[]]", "[\"stopped\",[]]", false},
+		{"[\"passed\",[" VERDICT("MOS", "true", "4.4") "]]",
+		 "[\"passed\",[" VERDICT("MOS", "true", "4.1") "]]", true},
+		{"[\"failed\",[" VERDICT("MOS", "false", "2") "]]",
+		 "[\"failed\",[" VERDICT("MOS", "false", "3") "]]", true},
+		{"[\"failed\",[" VERDICT("a", "false", "2") "," VERDICT(
+			 "b", "true", "2") "]]",
+		 "[\"failed\",[" VERDICT("a", "true", "2") "," VERDICT(
+			 "b", "false", "2") "]]",
+		 false},
+		{"[\"passed\",[]]",
+		 "[\"passed\",[" VERDICT("MOS", "true", "4.1") "]]", false},
+		{"[\"passed\",[" VERDICT("MOS", "true", "4.1") "]]",
+		 "[\"passed\",[]]", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		json_t *reports[2], *d;
+		const char *const texts[] = {cases[i].before, cases[i].after};
+
+		for (size_t k = 0; k < 2; k++) {
+			json_t *pair = parsed(texts[k]);
+
+			reports[k] =
+				json_pack("{s:{s:O}, s:O}", "run", "status",
+					  json_array_get(pair, 0), "verdicts",
+					  json_array_get(pair, 1));
+			json_decref(pair);
+		}
+		d = run_compare(reports[0], reports[1]);
+		assert_int_equal(run_compare_alike(d), cases[i].alike);
+		assert_int_equal(json_is_true(json_object_get(d, "alike")),
+				 cases[i].alike);
+		json_decref(d);
+		json_decref(reports[0]);
+		json_decref(reports[1]);
+	}
 }
 
 int main(void)
@@ -399,6 +448,7 @@ int main(void)
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_intervals_are_summed_up_by_their_samples),
 		cmocka_unit_test(test_what_differs_between_two_runs),
+		cmocka_unit_test(test_outcomes_that_count),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
