@@ -11,6 +11,7 @@ import yaml
 from junitparser import JUnitXml
 
 from controller import ROOT, Controller, build_dir
+from netns import own_network
 from test_api_project_runs import TIMES, Lab, user_of
 
 FOLDER = ROOT / "packaging/ci"
@@ -104,3 +105,10 @@ def test_a_controller_that_is_away_is_no_verdict(tmp_path, recipe):
         recipe, tmp_path, "passed", OFFHOOK_URL="http://127.0.0.1:1", OFFHOOK_KEY="a:b")
     assert status == 3 and "127.0.0.1" in printed
     assert not any((tmp_path / name).exists() for name in kept)
+
+
+def test_a_job_without_a_url_is_told(tmp_path):
+    """In a network of its own nothing has the port of the controller that is asked then."""
+    with own_network():
+        status, printed, _ = carry_out(gitlab, tmp_path, "passed", OFFHOOK_URL="", OFFHOOK_KEY="a:b")
+    assert status == 3 and "no controller was given" in printed and "set OFFHOOK_URL" in printed

@@ -19,8 +19,9 @@
 #define PATH_BYTES      1024
 #define LIST_PATH_BYTES 1100 /* the longest path, with its filters and page */
 #define LIST_PAGE       ((size_t)1000) /* rows of one answer */
-#define DEFAULT_URL     "http://127.0.0.1:8080"
 #define AMBIGUOUS       10 /* ids that are told of an ambiguous name */
+
+static const char default_url[] = "http://127.0.0.1:8080";
 
 struct client {
 	/* constant after client_new() */
@@ -202,7 +203,7 @@ static int choose_profile(struct client *c, const json_t **ret)
 			c->used_url = member(profile, "url");
 	}
 	if (!c->used_url)
-		c->used_url = DEFAULT_URL;
+		c->used_url = default_url;
 	*ret = profile;
 	return 0;
 }
@@ -277,10 +278,14 @@ const char *client_url(const struct client *c)
 /* ---- requests ---- */
 
 /* @return NULL: none is known */
-static const char *remedy(long status)
+static const char *remedy(const struct client *c)
 {
-	switch (status) {
+	switch (remote_status(c->remote)) {
 	case 0:
+		if (c->used_url == default_url)
+			return "no controller was given, so this host's was "
+			       "asked: set OFFHOOK_URL, or give --url, or "
+			       "`offhook login`";
 		return "is the controller running, and is this its URL? "
 		       "--url, OFFHOOK_URL or `offhook profile list`";
 	case 401:
@@ -302,7 +307,7 @@ static const char *remedy(long status)
 
 int client_refused(struct client *c, const char *reason)
 {
-	const char *remedy_text = remedy(remote_status(c->remote));
+	const char *remedy_text = remedy(c);
 
 	fputs("offhook: ", stderr);
 	for (const char *line = reason; *line;) {
