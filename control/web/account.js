@@ -44,6 +44,10 @@ function onSubmit(id, path, then) {
 
 async function show() {
   const session = await (await fetch("/session", {credentials: "same-origin"})).json();
+  if (session.user && location.pathname !== "/account") {
+    location.replace(next()); // signed in already
+    return;
+  }
   csrf = session.csrf || "";
   byId("login").hidden = Boolean(session.user) || session.setup;
   byId("setup").hidden = Boolean(session.user) || !session.setup;
@@ -53,6 +57,9 @@ async function show() {
     byId("name").textContent = session.user.name;
     byId("rights").textContent = MAY[session.user.rights];
   }
+  const wanted = next();
+  byId("wanted").hidden = Boolean(session.user) || session.setup || wanted === "/";
+  byId("wanted").textContent = `After that you are taken to ${wanted}.`;
   document.body.dataset.ready = "1";
 }
 

@@ -3,6 +3,9 @@
 export const RIGHTS = ['read', 'run', 'write', 'admin'];
 export const session = { csrf: '', rights: null, user: null };
 
+// Of requests by pages: with this header a 401 makes the browser ask for nothing.
+export const asPage = () => ({ credentials: 'same-origin', headers: { 'X-CSRF-Token': session.csrf } });
+
 let loading = null;
 
 // The frame and the page share one request.
@@ -56,7 +59,7 @@ const tags = new Map(); // of what poll() read
 
 // Read what changes rarely. @return null: it is as at the call before
 export async function poll(path) {
-  const headers = tags.has(path) ? { 'If-None-Match': tags.get(path) } : {};
+  const headers = { 'X-CSRF-Token': session.csrf, ...(tags.has(path) ? { 'If-None-Match': tags.get(path) } : {}) };
   const answer = await fetch('/api/v2' + path, { headers, credentials: 'same-origin' });
   if (answer.status === 304) return null;
   if (answer.status === 401) location.assign('/login?next=' + encodeURIComponent(location.pathname + location.search));

@@ -1,7 +1,7 @@
 // Two runs beside each other: /runs/compare?a=ID&b=ID, an id or a session id each.
 
 import { KEYS } from './nav.js';
-import { api, byId, startPage } from './page.js';
+import { api, asPage, byId, startPage } from './page.js';
 import { conditions, descriptions, folded, headers, ladder, meaning, measures } from './compare_model.js';
 import { drawLadder, drawMeasure } from './compare_draw.js';
 import { differences } from './report_facts.js';
@@ -217,7 +217,7 @@ function draw() {
 
 async function read(id) {
   const { run } = await api('GET', `/runs/${encodeURIComponent(id)}`);
-  const answer = await fetch(`/run/details/${run.session_id}/data`, { cache: 'no-store' });
+  const answer = await fetch(`/run/details/${run.session_id}/data`, { ...asPage(), cache: 'no-store' });
   if (!answer.ok) throw new Error(`The report of run ${run.id} could not be read: the controller answered ${answer.status}.`);
   return makeModel(await answer.json());
 }

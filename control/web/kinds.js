@@ -1,6 +1,6 @@
 // The kinds of records that records.js lists: where they are, what is shown, what can be set.
 
-import { ago, api, badge, element, timeNode } from './page.js';
+import { ago, api, asPage, badge, element, timeNode } from './page.js';
 
 const NAME = { name: 'name', label: 'Name', required: true };
 const name = ['Name', (r) => r.name, 'wide'];
@@ -21,7 +21,7 @@ function player(prompt) {
   node.type = 'button';
   // The file is answered as octet-stream, so it is read first and played from memory.
   node.addEventListener('click', async () => {
-    const answer = await fetch(`/api/v2/appimages/${prompt.id}/content`, { credentials: 'same-origin' });
+    const answer = await fetch(`/api/v2/appimages/${prompt.id}/content`, asPage());
     const sound = element('audio');
     sound.controls = true;
     sound.src = `data:audio/wav;base64,${btoa(Array.from(new Uint8Array(await answer.arrayBuffer()), (b) => String.fromCharCode(b)).join(''))}`;

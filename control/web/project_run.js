@@ -2,7 +2,7 @@
 // Drawn from PAGE/data (docs/reference/report.md).
 
 import { byId } from './dom.js';
-import { loadSession } from './api.js';
+import { asPage, loadSession } from './api.js';
 import { capital } from './report_model.js';
 import { badge, duration, el, figure, fold, pages, plural, seconds, shape, table, when } from './report_ui.js';
 
@@ -86,7 +86,7 @@ function draw(doc) {
 async function refresh() {
   let again = true;
   try {
-    const answer = await fetch(`${PAGE}/data`, { cache: 'no-store' });
+    const answer = await fetch(`${PAGE}/data`, { ...asPage(), cache: 'no-store' });
     if (!answer.ok) throw new Error(`the controller answered ${answer.status}`);
     const text = await answer.text();
     const doc = JSON.parse(text);

@@ -1,7 +1,7 @@
 // The page of a run: its report, and the run while it is in progress. Drawn from the JSON at
 // PAGE/data (docs/reference/report.md).
 
-import { api, loadSession, may } from './api.js';
+import { api, asPage, loadSession, may } from './api.js';
 import { byId } from './dom.js';
 import { KEYS } from './nav.js';
 import { Clock } from './report_clock.js';
@@ -223,7 +223,7 @@ async function drawChanges(model) {
   const before = model.run.status === 'failed' ? lastPassed(model.run) : null;
   byId('changes-card').hidden = true;
   if (!before) return;
-  const answer = await fetch(`/run/details/${before.session_id}/data`);
+  const answer = await fetch(`/run/details/${before.session_id}/data`, asPage());
   if (!answer.ok) return;
   const { changed, same } = differences(makeModel(await answer.json()), model);
   const row = (name, ...value) => el('dl', { class: 'dl' }, el('dt', null, name), el('dd', null, ...value));
@@ -370,7 +370,7 @@ async function refresh() {
   let again = true;
   const began = Date.now();
   try {
-    const answer = await fetch(`${PAGE}/data`, { cache: 'no-store' });
+    const answer = await fetch(`${PAGE}/data`, { ...asPage(), cache: 'no-store' });
     if (!answer.ok) throw new Error(`the controller answered ${answer.status}`);
     const text = await answer.text();
     byId('failure').hidden = true;

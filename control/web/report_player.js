@@ -1,6 +1,7 @@
 // The recordings of a conversation as waveforms on the clock. They are decoded by the browser;
 // what is heard plays at the left, what is said at the right.
 
+import { asPage } from './api.js';
 import { bytes, el, icon } from './report_ui.js';
 
 const AUTO_BYTES = 8e6; // larger recordings are loaded on demand
@@ -67,7 +68,7 @@ export class Player {
     const shown = this.shown;
     try {
       const files = await Promise.all(own.map(async (f) => {
-        const answer = await fetch(`/api/v2/runs/${this.model.run.session_id}/artifacts/${encodeURIComponent(f.role)}/${encodeURIComponent(f.name)}`);
+        const answer = await fetch(`/api/v2/runs/${this.model.run.session_id}/artifacts/${encodeURIComponent(f.role)}/${encodeURIComponent(f.name)}`, asPage());
         if (!answer.ok) throw new Error(`the controller answered ${answer.status}`);
         return { dir: f.name.endsWith('-in.wav') ? 'in' : 'out', data: await answer.arrayBuffer() };
       }));

@@ -125,7 +125,7 @@ def test_first_start_waits_for_what_is_missing(driver):
 def first_start(page, c):
     page.open("/")
     assert page.find("h1").text == "From here to the first judged call"
-    assert len(page.texts("#steps > li")) == 4
+    assert len(page.texts("#steps > li")) == 5
     now, = page.texts("#steps > .now h3")
     assert now == "Start an agent"
     page.press("Show the join command")

@@ -329,8 +329,14 @@ static bool authorize(struct exchange *x, struct reply *rep)
 			return false;
 		}
 		reply_problem(rep, 401, "the credentials are missing or wrong");
-		reply_header(rep, "WWW-Authenticate",
-			     "Basic realm=\"offhook\", charset=\"UTF-8\"");
+		/* A script of our pages goes to the login by itself. At a
+		 * challenge that it knows a browser would ask for a name and
+		 * a password, and answer the script only then. */
+		reply_header(rep, "WWW-Authenticate", "%s",
+			     header_of(&x->request, "X-CSRF-Token")
+				     ? "Session realm=\"offhook\""
+				     : "Basic realm=\"offhook\", "
+				       "charset=\"UTF-8\"");
 		return false;
 	case -EPERM:
 		reply_problem(rep, 403,
