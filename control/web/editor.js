@@ -10,6 +10,7 @@ import { drawSteps } from './editor_steps.js';
 import { misfit } from './editor_json.js';
 import { drawText, isText, sayProblems, showFirstLine, startText, textFits, textReady } from './editor_text.js';
 import { sentence } from './editor_words.js';
+import { yamlText } from './editor_yaml.js';
 import { KEYS } from './nav.js';
 import { crumbs, el, icon, plural, shape } from './report_ui.js';
 
@@ -72,6 +73,7 @@ function drawHead() {
   const name = String(draft.record.name || '');
   byId('title').textContent = own ? name || 'Test' : name || 'New test';
   document.title = `${own ? `Edit: ${name}` : 'New test'} – Offhook`;
+  crumbs(own ? [['Tests', '/tests'], [name || 'Test', `/tests/${own}`], ['Edit']] : [['Tests', '/tests'], ['New test']]);
   byId('sentence').hidden = false;
   if (!misfit(draft.record)) byId('sentence').textContent = sentence(draft);
   byId('general-facts').replaceChildren(byId('general').open ? '' : generalFacts(draft, records));
@@ -100,8 +102,9 @@ function drawLanes() {
 }
 
 function draw() {
-  if (isText()) {
-    drawText(draft);
+  if (shown !== 'form') {
+    if (isText()) drawText(draft);
+    else byId('yaml').textContent = yamlText(draft.record, records);
     drawHead();
     return;
   }
@@ -206,6 +209,7 @@ function showFirst() {
 
 function refused(error, outcome = 'not saved') {
   draft.outcome = outcome;
+  if (shown === 'yaml') view('form');
   draft.setProblems(error.errors.length ? error.errors : [{ pointer: '', detail: error.message }]);
   if (isText()) {
     sayProblems(draft);
@@ -285,7 +289,7 @@ async function save({ force } = {}) {
     draft.take(editable(found.test));
     draft.saved();
     chosen = at ? draft.record.steps[at[0]][at[1]] : null;
-    history.replaceState(null, '', `/tests/${own}/edit${isText() ? '#json' : ''}`);
+    history.replaceState(null, '', `/tests/${own}/edit${hash()}`);
     draw();
     return true;
   } catch (error) {
@@ -296,19 +300,24 @@ async function save({ force } = {}) {
   }
 }
 
-// ---- form and JSON ----
+// ---- form, JSON, YAML ----
 
-// The view is in the address, so that a link can lead to either.
-function view(text) {
-  if (text === isText()) return;
-  if (!text && !textFits(draft)) return;
-  if (!text) draft.take(draft.record, draft.problems);
+const VIEWS = { form: 'Form', json: 'JSON', yaml: 'YAML' };
+let shown = 'form';
+
+const hash = () => (shown === 'form' ? '' : `#${shown}`);
+
+// The view is in the address, so that a link can lead to each.
+function view(name) {
+  if (name === shown || (isText() && !textFits(draft))) return;
+  if (isText()) draft.take(draft.record, draft.problems);
+  shown = name;
   chosen = null;
-  byId('json-view').hidden = !text;
-  byId('form-view').hidden = text;
-  byId('view-form').setAttribute('aria-pressed', String(!text));
-  byId('view-json').setAttribute('aria-pressed', String(text));
-  history.replaceState(null, '', `${location.pathname}${location.search}${text ? '#json' : ''}`);
+  for (const other of Object.keys(VIEWS)) {
+    byId(`${other}-view`).hidden = other !== name;
+    byId(`view-${other}`).setAttribute('aria-pressed', String(other === name));
+  }
+  history.replaceState(null, '', `${location.pathname}${location.search}${hash()}`);
   draw();
 }
 
@@ -343,8 +352,9 @@ const saveAndRun = () => press(async () => {
 
 function drawTools() {
   const run = el('button', { class: 'btn primary', type: 'button', title: 'Ctrl Enter', id: 'save-run', on: { click: saveAndRun } }, icon('play'), 'Save and run');
-  const way = (id, word, text) => el('button', { class: 'btn', type: 'button', id, 'aria-pressed': String(!text), on: { click: () => view(text) } }, word);
-  byId('tools').append(el('span', { class: 'group', role: 'group', 'aria-label': 'View' }, way('view-form', 'Form', false), way('view-json', 'JSON', true)),
+  const ways = Object.entries(VIEWS).map(([name, word]) => el('button', { class: 'btn', type: 'button', id: `view-${name}`,
+    'aria-pressed': String(name === shown), on: { click: () => view(name) } }, word));
+  byId('tools').append(el('span', { class: 'group', role: 'group', 'aria-label': 'View' }, ...ways),
     el('button', { class: 'btn', type: 'button', title: 'Ctrl S', id: 'save', on: { click: saveOnly } }, 'Save'));
   if (may('run')) byId('tools').append(run);
   KEYS.splice(KEYS.length - 1, 0, ['Ctrl S', 'Save'], ['Ctrl Enter', 'Save and run'], ['Alt ↑ ↓', 'Move an action']);
@@ -373,9 +383,8 @@ startPage(async () => {
   window.addEventListener('beforeunload', (event) => {
     if (draft.changed || draft.unread) event.preventDefault();
   });
-  crumbs([['Tests', '/tests'], [own ? draft.record.name : 'New test']]);
   drawTools();
   startText(draft, drawHead);
   draw();
-  if (location.hash === '#json') view(true);
+  if (['#json', '#yaml'].includes(location.hash)) view(location.hash.slice(1));
 });

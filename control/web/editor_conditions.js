@@ -17,16 +17,18 @@ function menu(field, item, changed) {
 
 function text(field, item, changed) {
   const range = rangeOf(field, item);
-  const input = el('input', { class: 'tok', autocomplete: 'off', inputmode: range ? 'decimal' : null, size: 8,
-    placeholder: range ? `${range.min} to ${range.max}` : field.help || field.word.toLowerCase(),
-    title: range ? `${range.min} to ${range.max} ${range.unit}` : field.help,
+  const input = el('input', { class: 'tok', autocomplete: 'off', inputmode: range ? 'decimal' : null,
+    placeholder: range ? `${range.min} to ${range.max}` : field.word, title: range ? null : field.help,
     on: { input: () => {
-      input.size = Math.max(4, Math.min(40, input.value.length + 1));
+      fit();
       changed(field.key, input.value === '' && !field.required ? undefined : input.value, false);
     } } });
+  const fit = () => {
+    input.size = Math.max(4, Math.min(40, (input.value || input.placeholder).length + 1));
+  };
   const value = item[field.key];
   input.value = value === undefined || value === null ? '' : String(value);
-  input.size = Math.max(value === undefined ? 8 : 4, Math.min(40, input.value.length + 1));
+  fit();
   return input;
 }
 

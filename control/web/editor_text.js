@@ -1,4 +1,4 @@
-// The view of a test as JSON, which can be edited.
+// The views of a test as a text: JSON, which can be edited, and YAML.
 
 import { copyText } from './report_share.js';
 import { jsonText, lineAround, lineOf, misfit, parsed } from './editor_json.js';
@@ -37,9 +37,15 @@ export function startText(draft, changed) {
     read(draft);
     changed();
   });
-  byId('copy').addEventListener('click', () => copyText(area().value, 'The test was copied.'));
-  byId('download').addEventListener('click', () => {
-    const way = el('a', { href: URL.createObjectURL(new Blob([area().value], { type: 'application/json' })), download: 'test.json' });
+  offer('json', 'application/json', () => area().value);
+  offer('yaml', 'application/yaml', () => byId('yaml').textContent);
+}
+
+// Buttons that take the text elsewhere.
+function offer(kind, type, text) {
+  byId(`copy-${kind}`).addEventListener('click', () => copyText(text(), 'The test was copied.'));
+  byId(`download-${kind}`).addEventListener('click', () => {
+    const way = el('a', { href: URL.createObjectURL(new Blob([text()], { type })), download: `test.${kind}` });
     way.click();
     URL.revokeObjectURL(way.href);
   });

@@ -107,7 +107,7 @@ async function startFrame() {
   });
   for (const node of byId('nav').querySelectorAll('a')) {
     const own = node.getAttribute('href');
-    if (own === location.pathname) node.setAttribute('aria-current', 'page');
+    if (own === location.pathname || (own !== '/' && location.pathname.startsWith(`${own}/`))) node.setAttribute('aria-current', 'page');
   }
   document.addEventListener('keydown', onKey);
 }

@@ -1,6 +1,7 @@
 """The editor of a test in a real browser."""
 import json
 import os
+import subprocess
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -193,6 +194,8 @@ def test_a_test_is_made_from_nothing(page, lab):
     assert (test["name"], test["project_id"], test["agentpool_id"], json.loads(test["tags"])) == (
         "IVR", lab.own, lab.pool, ["ivr", "smoke"])
     assert page.find("h1").text == "IVR" and serious(page.driver) == []
+    assert page.find("#crumbs a[href$='/tests/%d']" % test["id"]).text == "IVR"
+    assert page.find("#nav [aria-current]").text == "Tests"
     page.open(f"/tests/{test['id']}/edit")
     page.saved()
     assert shown(lab.c.api("GET", f"/tests/{test['id']}")["test"]) == shown(test)
@@ -519,3 +522,39 @@ def test_what_a_start_lacks_is_shown_at_its_field(page, lab):
     assert page.all("#side [data-key=target_pool] .wrong") and leaves(page)
     page.param(target_pool=f"t ({lab.target})")
     page.saved()
+
+
+def test_the_yaml_is_what_apply_reads(page, lab, build, tmp_path):
+    """The test is as the file says: apply finds no difference. Then the file makes another one."""
+    number = made(lab, name="No: 1", tags=["yes", "10", "a, b"], retries_on_failure=2,
+                  description=f"two\nlines: {MARKUP}", callback_secret="x" * 16)
+    page.open(f"/tests/{number}/edit")
+    page.tool("view-yaml")
+    written = page.find("#yaml").text
+    assert "project: Branch office" in written and "credential_pool: Phones" in written
+    assert "name: \"No: 1\"" in written and "NO_1_CALLBACK_SECRET" in written
+    looked_at(page.driver, "editor-yaml")
+
+    def apply(text, *more):
+        file = tmp_path / "test.yaml"
+        file.write_text(text)
+        return subprocess.run(
+            [build / "offhook", "apply", "-f", file, *more], text=True, capture_output=True,
+            timeout=90, check=False, stdin=subprocess.DEVNULL,
+            env={**os.environ, "OFFHOOK_URL": lab.c.witness().url, "ANOTHER_CALLBACK_SECRET": "y",
+                 "OFFHOOK_KEY": ":".join(lab.c.keys["admin"])})
+
+    same = apply(written, "--dry-run")
+    assert same.returncode == 0, same.stdout + same.stderr
+    page.tool("view-form")
+    page.general_open()
+    page.general(name="Another")
+    page.tool("view-yaml")
+    other = apply(page.find("#yaml").text)
+    assert other.returncode == 0, other.stdout + other.stderr
+    second, = [t for t in lab.c.api("GET", "/tests?count=1000")["tests"] if t["name"] == "Another"]
+    expected = {**shown(lab.c.api("GET", f"/tests/{number}")["test"]), "name": "Another"}
+    assert shown(lab.c.api("GET", f"/tests/{second['id']}")["test"]) == expected
+    page.save()  # the name is taken by now
+    page.wait(lambda: page.find("#form-view").is_displayed() and page.all("#banner p"))
+    assert "409" in serious(page.driver)[0]["message"]
