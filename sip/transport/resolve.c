@@ -54,6 +54,7 @@ void destinations_release(struct destinations *d)
 {
 	for (size_t i = 0; i < d->count; i++)
 		mem_deref(d->list[i].name);
+	d->list = mem_deref(d->list);
 	d->count = 0;
 }
 
@@ -100,24 +101,50 @@ static void resolve_destructor(void *arg)
 	list_flush(&r->steps);
 }
 
-static void destination_add(struct resolve *r, enum sip_transp tp,
+/* Make room for one more destination. Nearly all lists have one. */
+static int destination_room(struct destinations *d)
+{
+	size_t bytes = (d->count + 1) * sizeof(d->list[0]);
+	struct destination *list =
+		d->list ? mem_realloc(d->list, bytes) : mem_alloc(bytes, NULL);
+
+	if (!list)
+		return -ENOMEM;
+	d->list = list;
+	return 0;
+}
+
+/* @param af  addresses of another family are left out */
+static void destination_add(struct destinations *d, int af, enum sip_transp tp,
 			    const struct sa *addr, const char *name)
 {
-	struct destinations *d = r->out;
 	char *copy;
 
-	if (sa_af(addr) != r->af)
+	if (sa_af(addr) != af)
 		return;
 	for (size_t i = 0; i < d->count; i++) {
 		if (d->list[i].tp == tp &&
 		    sa_cmp(&d->list[i].addr, addr, SA_ALL))
 			return;
 	}
-	if (d->count == DESTINATIONS_MAX || str_dup(&copy, name)) {
+	if (d->count == DESTINATIONS_MAX || destination_room(d) ||
+	    str_dup(&copy, name)) {
 		d->truncated = true;
 		return;
 	}
 	d->list[d->count++] = (struct destination){tp, *addr, copy};
+}
+
+/* The transport of an address without one, and the port of one without. */
+static void address_add(struct destinations *d, int af, struct sa *addr,
+			const struct resolve_host *host, const char *name)
+{
+	enum sip_transp tp = host->tp;
+
+	if (tp == SIP_TRANSP_NONE)
+		tp = host->secure ? SIP_TRANSP_TLS : SIP_TRANSP_UDP;
+	sa_set_port(addr, sip_transp_port(tp, host->port));
+	destination_add(d, af, tp, addr, name);
 }
 
 /* Look a name up in /etc/hosts. libre asks only name servers, and the C library
@@ -363,7 +390,7 @@ static void addr_take(struct resolve *r, const struct list *answers)
 			sa_set_in6(&sa, rr->rdata.aaaa.addr, r->step->port);
 		else
 			continue;
-		destination_add(r, r->step->tp, &sa, r->step->name);
+		destination_add(r->out, r->af, r->step->tp, &sa, r->step->name);
 	}
 }
 
@@ -415,7 +442,12 @@ static int query_send(struct resolve *r)
 /* @return true: answered without a name server */
 static bool step_local(struct resolve *r)
 {
-	struct step *step = r->step;
+	const struct step *step = r->step;
+	const struct resolve_host host = {
+		.port = step->port,
+		.tp = step->tp,
+		.secure = step->secure,
+	};
 	struct sa sa;
 
 	if (step->kind != STEP_HOST && step->kind != STEP_ADDR)
@@ -426,10 +458,7 @@ static bool step_local(struct resolve *r)
 	if (sa_set_str(&sa, step->host, 0) &&
 	    !hosts_lookup(&sa, step->host, r->af))
 		return false;
-	if (step->tp == SIP_TRANSP_NONE)
-		step->tp = step->secure ? SIP_TRANSP_TLS : SIP_TRANSP_UDP;
-	sa_set_port(&sa, sip_transp_port(step->tp, step->port));
-	destination_add(r, step->tp, &sa, step->name);
+	address_add(r->out, r->af, &sa, &host, step->name);
 	return true;
 }
 
@@ -504,8 +533,29 @@ static int hosts_add(struct resolve *r, const struct resolve_host *hosts,
 	return 0;
 }
 
-int resolve_start(struct resolve **ret, struct destinations *out,
-		  const struct resolve_params *params)
+/* Nearly all hosts are addresses: nothing is asked for them.
+ * @return false: one is a name, or too long; `out` is empty */
+static bool literals_take(struct destinations *out,
+			  const struct resolve_params *p)
+{
+	for (size_t i = 0; i < p->host_count && i < HOSTS_MAX; i++) {
+		char host[HOST_BYTES];
+		struct sa sa;
+
+		if (resolve_plain(host, sizeof(host), p->hosts[i].host) ||
+		    sa_set_str(&sa, host, 0)) {
+			destinations_release(out);
+			out->truncated = false;
+			return false;
+		}
+		address_add(out, p->af, &sa, &p->hosts[i], host);
+	}
+	return true;
+}
+
+/* Ask for hosts that are names, in the order of all hosts. */
+static int search_start(struct resolve **ret, struct destinations *out,
+			const struct resolve_params *params)
 {
 	struct resolve *r = mem_zalloc(sizeof(*r), resolve_destructor);
 	int err;
@@ -518,22 +568,31 @@ int resolve_start(struct resolve **ret, struct destinations *out,
 	r->random = params->key ? params->key : 1;
 	r->handler = params->handler;
 	r->arg = params->arg;
-	memset(out, 0, sizeof(*out));
 	err = hosts_add(r, params->hosts, params->host_count);
 	if (!err) {
 		r->sync = true;
 		resolve_next(r);
 		r->sync = false;
-		if (!r->query && out->count == 0)
-			err = -ENODATA;
 	}
-	if (err || !r->query) {
-		mem_deref(r);
-		*ret = NULL;
-		if (err)
-			destinations_release(out);
-		return err;
-	}
+	if (err || !r->query)
+		r = mem_deref(r);
 	*ret = r;
-	return 0;
+	return err;
+}
+
+int resolve_start(struct resolve **ret, struct destinations *out,
+		  const struct resolve_params *params)
+{
+	struct resolve *search = NULL;
+	int err = 0;
+
+	memset(out, 0, sizeof(*out));
+	if (!literals_take(out, params))
+		err = search_start(&search, out, params);
+	if (!err && !search && out->count == 0)
+		err = -ENODATA;
+	if (err)
+		destinations_release(out);
+	*ret = search;
+	return err;
 }

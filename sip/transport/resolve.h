@@ -31,12 +31,12 @@ struct destination {
 
 /** Addresses in the order in which they are tried. */
 struct destinations {
-	struct destination list[DESTINATIONS_MAX];
-	size_t count;
-	bool truncated; /* there were more */
+	struct destination *list; /* NULL: none */
+	size_t count;             /* at most DESTINATIONS_MAX */
+	bool truncated;           /* there were more */
 };
 
-/** Release the names, and empty the list. */
+/** Release the list and the names in it, and make it empty. */
 void destinations_release(struct destinations *d);
 
 /** The search has ended. @param err  0, or -errno: no host has an address */
