@@ -16,6 +16,10 @@
 #include "sip/transaction/transaction_layer.h"
 #include "sip/transport/resolve.h"
 
+/* Room for the header fields of a request without many custom ones; more is
+ * made if they are longer. */
+#define REQUEST_BYTES 512
+
 struct dialog {
 	char *callid;
 	char *ltag;
@@ -455,7 +459,8 @@ int dialog_send(struct client_request **ret, const struct originator *origin,
 	}
 	if (err)
 		return err;
-	params.mb = mbuf_alloc(2048);
+	params.mb = mbuf_alloc(REQUEST_BYTES +
+			       (request->sdp ? request->sdp->used : 0));
 	if (!params.mb)
 		return -ENOMEM;
 	err = request_print(params.mb, origin, dialog, digest, request);

@@ -6,7 +6,7 @@
 #include "sip/message/parse.h"
 
 struct routes {
-	struct mbuf *mb;
+	struct mbuf *mb; /* NULL: no line yet */
 	char *first;
 	int err;
 };
@@ -18,6 +18,12 @@ static bool route_handler(const struct sip_hdr *hdr, const struct sip_msg *msg,
 	struct sip_addr addr;
 	(void)msg;
 
+	if (!routes->mb)
+		routes->mb = mbuf_alloc(256);
+	if (!routes->mb) {
+		routes->err = ENOMEM;
+		return true;
+	}
 	routes->err = mbuf_printf(routes->mb, "Route: %r\r\n", &hdr->val);
 	if (!routes->err && !routes->first)
 		routes->err = parse_addr(&addr, &hdr->val)
@@ -29,17 +35,16 @@ static bool route_handler(const struct sip_hdr *hdr, const struct sip_msg *msg,
 int route_set_read(char **ret_lines, char **ret_first,
 		   const struct sip_msg *msg, enum sip_hdrid id, bool forward)
 {
-	struct routes routes = {.mb = mbuf_alloc(256)};
+	struct routes routes = {.mb = NULL};
 	char *text = NULL;
 	int err;
 
-	if (!routes.mb)
-		return -ENOMEM;
 	sip_msg_hdr_apply(msg, forward, id, route_handler, &routes);
 	err = routes.err;
-	routes.mb->pos = 0;
-	if (!err && routes.first)
+	if (!err && routes.first) {
+		routes.mb->pos = 0;
 		err = mbuf_strdup(routes.mb, &text, mbuf_get_left(routes.mb));
+	}
 	mem_deref(routes.mb);
 	if (err) {
 		mem_deref(routes.first);

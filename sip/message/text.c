@@ -46,15 +46,49 @@ int text_join(char **ret, const char *first, ...)
 	return 0;
 }
 
+/* Texts that are copied at a time. */
+#define TEXTS_MAX 16
+
+/* Make room at the position, at least twice as much as there was.
+ * @return 0; ENOMEM, as libre */
+static int room_make(struct mbuf *mb, size_t bytes)
+{
+	size_t needed = mb->pos + bytes;
+
+	if (needed <= mb->size)
+		return 0;
+	return mbuf_resize(mb, needed > 2 * mb->size ? needed : 2 * mb->size);
+}
+
 int text_append(struct mbuf *mb, const char *first, ...)
 {
+	const char *text = first;
 	va_list texts;
 	int err = 0;
 
 	va_start(texts, first);
-	for (const char *text = first; text && !err;
-	     text = va_arg(texts, const char *))
-		err = mbuf_write_mem(mb, (const uint8_t *)text, strlen(text));
+	while (text && !err) {
+		const char *begin[TEXTS_MAX];
+		size_t len[TEXTS_MAX];
+		size_t count = 0;
+		size_t bytes = 0;
+
+		for (; text && count < TEXTS_MAX; count++) {
+			begin[count] = text;
+			len[count] = strlen(text);
+			bytes += len[count];
+			text = va_arg(texts, const char *);
+		}
+		if (bytes == 0)
+			continue; /* there may be no buffer yet */
+		err = room_make(mb, bytes);
+		for (size_t i = 0; i < count && !err; i++) {
+			memcpy(mb->buf + mb->pos, begin[i], len[i]);
+			mb->pos += len[i];
+		}
+		if (mb->end < mb->pos)
+			mb->end = mb->pos;
+	}
 	va_end(texts);
 	return neg(err);
 }

@@ -27,6 +27,9 @@
 
 #define BRANCH_BYTES 32
 
+/* Room for the request line, Via and Contact; more is made if they are longer. */
+#define FIRST_LINES_BYTES 384
+
 enum client_transaction_state {
 	CLIENT_RESOLVING,
 	CLIENT_CALLING, /* sent; for other methods than INVITE: trying */
@@ -293,7 +296,7 @@ static int sender_write(struct client_transaction *t, struct mbuf *mb)
 
 static int wire_write(struct client_transaction *t)
 {
-	struct mbuf *mb = mbuf_alloc(1024);
+	struct mbuf *mb = mbuf_alloc(t->mb->end + FIRST_LINES_BYTES);
 	int err;
 
 	if (!mb)
@@ -572,9 +575,21 @@ static void give_up(struct client_transaction *t)
 
 /* ---- responses, ICMP errors ---- */
 
+/* Nothing but a final response to INVITE is answered after this: the message
+ * is not needed for the seconds that the transaction absorbs repetitions. */
+static void message_release(struct client_transaction *t)
+{
+	t->hop.name = NULL; /* of `to` */
+	destinations_release(&t->to);
+	t->mb = mem_deref(t->mb);
+	t->wire = mem_deref(t->wire);
+}
+
 static void completed(struct client_transaction *t, uint32_t wait_ms)
 {
 	t->state = CLIENT_COMPLETED;
+	if (!t->invite)
+		message_release(t);
 	hash_unlink(&t->he_calling);
 	mono_timer_cancel(&t->tmr_again);
 	/* no repetitions over reliable transports */
