@@ -103,7 +103,7 @@ static int tables_open(struct media_engine *e)
 	err = slab_new(&e->session_memory, sizeof(struct media_session),
 		       SESSION_CLEARED_BYTES, SLAB_HUGE_PAGES);
 	if (!err)
-		err = slab_new(&e->seldom_memory, sizeof(struct measure_seldom),
+		err = slab_new(&e->seldom_memory, sizeof(struct session_seldom),
 			       0, SLAB_SMALL_PAGES);
 	if (!err)
 		err = socket_pool_new(&e->socket_pool, e->params.port_min,

@@ -46,7 +46,7 @@ struct media_engine {
 	/* loop */
 	struct prompt_cache *prompts;
 	struct slab *session_memory;
-	struct slab *seldom_memory; /* measure_seldom */
+	struct slab *seldom_memory; /* session_seldom */
 	struct socket_pool *socket_pool;
 	struct media_session **sessions; /* by slot; NULL: free */
 	uint32_t slot_next;

@@ -16,7 +16,7 @@
 
 static int settled_apply(struct media_session *s)
 {
-	return media_session_apply(s, &s->settled);
+	return media_session_apply(s, &s->seldom->settled);
 }
 
 static int relay_tell(struct media_session *s, unsigned socket,
@@ -59,7 +59,7 @@ static int handshakes_open(struct media_session *s,
 		.session = s,
 		.suites = params->suites,
 		.suite_count = params->suite_count,
-		.settled = &s->settled,
+		.settled = &s->seldom->settled,
 	};
 
 	for (int i = 0; i < SOCKET_COUNT; i++)
@@ -83,7 +83,7 @@ static int nat_open(struct media_session *s,
 		.session = s,
 		.nat = params,
 		.local = &s->local,
-		.settled = &s->settled,
+		.settled = &s->seldom->settled,
 		.fds = {s->rx.sockets[SOCKET_RTP].fd,
 			s->rx.sockets[SOCKET_RTCP].fd},
 	};
@@ -323,7 +323,7 @@ static int prompt_open(struct media_session *s,
 }
 
 _Static_assert(_Alignof(struct media_session) <= SLAB_LINE_BYTES, "alignment");
-_Static_assert(_Alignof(struct measure_seldom) <= SLAB_LINE_BYTES, "alignment");
+_Static_assert(_Alignof(struct session_seldom) <= SLAB_LINE_BYTES, "alignment");
 
 int media_session_new(struct media_session **ret, struct media_engine *e,
 		      const struct media_session_params *params)
@@ -333,11 +333,12 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 
 	if (!s)
 		return -ENOMEM;
-	s->measure.seldom = slab_take(e->seldom_memory);
-	if (!s->measure.seldom) {
+	s->seldom = slab_take(e->seldom_memory);
+	if (!s->seldom) {
 		slab_give(e->session_memory, s);
 		return -ENOMEM;
 	}
+	s->measure.seldom = &s->seldom->measure;
 	s->engine = e;
 	s->slot = UINT32_MAX;
 	s->user = params->user;
@@ -358,6 +359,10 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 	}
 	identity_choose(s);
 	s->tapped = params->tapped;
+	s->keeps_settled = params->nat.mode != MEDIA_NAT_NONE ||
+			   params->encryption == MEDIA_ENCRYPTION_DTLS;
+	if (s->keeps_settled)
+		memset(&s->seldom->settled, 0, sizeof(s->seldom->settled));
 	/* relaxed: no thread knows the session yet; TX never will */
 	atomic_store_explicit(&s->end.tx_done, s->tapped, memory_order_relaxed);
 	err = s->tapped && !e->tap ? -EINVAL
@@ -398,10 +403,12 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 static void secrets_wipe(struct media_session *s)
 {
 	struct media_local *ours = &s->local;
-	struct media_negotiated *both = &s->settled;
+	struct media_negotiated *both = &s->seldom->settled;
 
 	explicit_bzero(ours->crypto, sizeof(ours->crypto));
 	explicit_bzero(ours->ice.pwd, sizeof(ours->ice.pwd));
+	if (!s->keeps_settled)
+		return;
 	explicit_bzero(&both->crypto_tx, sizeof(both->crypto_tx));
 	explicit_bzero(&both->crypto_rx, sizeof(both->crypto_rx));
 	explicit_bzero(both->ice_peer.pwd, sizeof(both->ice_peer.pwd));
@@ -429,7 +436,7 @@ void session_destroy(struct media_session *s)
 	session_prompt_release(&s->prompt);
 	prompt_put(s->expected);
 	secrets_wipe(s);
-	slab_give(e->seldom_memory, s->measure.seldom);
+	slab_give(e->seldom_memory, s->seldom);
 	slab_give(e->session_memory, s);
 }
 

@@ -25,6 +25,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/** What few sessions use, in memory of its own (slab.h: small pages). Not cleared:
+ * a new session contains what a freed one left there. */
+struct session_seldom {
+	/* analysis thread */
+	struct measure_seldom measure;
+	/* loop: last argument of media_session_apply(), for NAT traversal and
+	 * DTLS, only valid with one of them */
+	_Alignas(PREFETCH_LINE) struct media_negotiated settled;
+};
+
 /**
  * A session: the loop's part, and embedded in it a part for each thread, in the
  * order of the threads, each on its own cache lines. After media_session_new()
@@ -58,9 +68,8 @@ struct media_session {
 	struct session_commands commands;
 	struct session_keys keys_rx[SOCKET_COUNT];
 	struct session_keys keys_tx[SOCKET_COUNT];
-	/* last argument of media_session_apply(), for NAT traversal and DTLS;
-	 * not stored without both */
-	struct media_negotiated settled;
+	struct session_seldom *seldom;
+	bool keeps_settled; /* constant: with NAT traversal or DTLS */
 	struct session_dtls dtls;
 	struct session_nat nat;
 	struct command add;

@@ -174,14 +174,14 @@ static int apply_fill(struct media_session *s, struct command *c,
 					    n->direction == MEDIA_SENDONLY);
 	c->audio.receives = n->direction == MEDIA_SENDRECV ||
 			    n->direction == MEDIA_RECVONLY;
-	c->rx.map = &c->map;
-	c->measure.map = &c->map;
-	c->audio.map = &c->map;
-	err = map_fill(&c->map, n);
-	for (size_t i = 0; !err && i < c->map.count; i++)
+	c->rx.map = c->map;
+	c->measure.map = c->map;
+	c->audio.map = c->map;
+	err = map_fill(c->map, n);
+	for (size_t i = 0; !err && i < c->map->count; i++)
 		emodel_declarations_apply(s->engine->params.declarations,
-					  c->map.entries[i].codec,
-					  &c->map.entries[i].values);
+					  c->map->entries[i].codec,
+					  &c->map->entries[i].values);
 	return err ? err : keys_fill(s, c, n);
 }
 
@@ -247,9 +247,8 @@ int media_session_apply(struct media_session *s,
 
 	if (s->stop_given)
 		return -EINVAL;
-	if ((s->nat.mode != MEDIA_NAT_NONE || n.dtls) &&
-	    negotiated != &s->settled)
-		s->settled = n;
+	if (s->keeps_settled && negotiated != &s->seldom->settled)
+		s->seldom->settled = n;
 	err = session_nat_settle(&s->nat, &n);
 	if (!err && n.dtls && !s->tapped)
 		err = handshakes_settle(s, &n);

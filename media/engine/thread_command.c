@@ -15,6 +15,7 @@ static void command_free(struct command *c)
 	prompt_put(c->prompt);
 	free(c->audio.paths[0]);
 	free(c->audio.paths[1]);
+	free(c->map);
 	free(c);
 }
 
@@ -59,6 +60,13 @@ int command_new(struct command **ret, struct session_commands *owner,
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
+	if (kind == COMMAND_APPLY) {
+		c->map = calloc(1, sizeof(*c->map));
+		if (!c->map) {
+			free(c);
+			return -ENOMEM;
+		}
+	}
 	c->kind = kind;
 	c->owner = owner;
 	c->mono_ns = clock_mono_ns();

@@ -82,8 +82,8 @@ struct command {
 	int64_t mono_ns; /* when the loop issued it */
 	bool begins;     /* the session's first COMMAND_APPLY */
 	/* referenced by the threads' parts */
-	struct rtp_payload_map map;
-	struct prompt *prompt; /* held for COMMAND_PLAY */
+	struct rtp_payload_map *map; /* COMMAND_APPLY, else NULL */
+	struct prompt *prompt;       /* held for COMMAND_PLAY */
 	struct rx_command rx;
 	struct tx_command tx;
 	struct measure_command measure;
