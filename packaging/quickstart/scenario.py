@@ -194,6 +194,14 @@ def metrics_table(api, session):
     print("\n  packets/s: median of the seconds; lost: sum; others: mean; -: not known")
 
 
+def show_login(state, base_url):
+    """Where to go on in a browser: the test, its runs, the target and the accounts."""
+    login = state / "login"
+    if login.exists():  # a state of an earlier version has none until the next start
+        name, password = login.read_text().split()
+        print(f"pages:  {base_url}/ - sign in as {name} with the password {password}")
+
+
 def main():
     if len(sys.argv) not in (4, 5) or sys.argv[1] not in ("pool", "run"):
         sys.exit(__doc__)
@@ -222,6 +230,7 @@ def main():
         print(run["result_description"])
     metrics_table(api, session)
     print(f"\nreport: {started['report_url']}")
+    show_login(state, base_url)
     sys.exit(0 if run["status"] == "passed" else 1)
 
 

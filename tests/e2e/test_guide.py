@@ -223,12 +223,13 @@ def test_first_test_in_the_browser(checkout):
                     field.clear()
                     field.send_keys(value)
 
-        browser.get(url + "/setup")
-        wait(lambda: find("#setup").is_displayed())
-        fill("#setup", code=(folder / "var/controller/setup-code").read_text().strip(),
-             name="ada", password="a first password")
-        find("#setup button").click()
+        name, password = (folder / "var/login").read_text().split()
+        browser.get(url + "/login")
+        wait(lambda: find("#login").is_displayed())
+        fill("#login", name=name, password=password)
+        find("#login button").click()
         wait(lambda: browser.current_url == url + "/")
+        wait(lambda: find("#passing").text)
         browser.get(url + "/scenarios")
         wait(lambda: find("body").get_attribute("data-drawn") == "done")
         press("Single call")

@@ -77,9 +77,30 @@ def test_first_run_passes(quickstart):
     run = requests.get(status, timeout=10,
                        auth=(data["public_key"], data["secret"])).json()["run"]
     assert (run["status"], run["has_passed"]) == ("passed", 1)
+    signed_in(done.stdout, data)
     secrets = [p for p in quickstart.state.rglob("*") if p.is_file()
                and p.stat().st_mode & 0o077]
     assert secrets == []
+
+
+def signed_in(printed, data):
+    """The printed login leads to pages where all of it is in place."""
+    url, name, password = re.search(
+        r"^pages: +(\S+)/ - sign in as (\S+) with the password (\S+)$", printed, re.M).groups()
+    assert (url, name) == (data["base_url"], "quickstart")
+    with requests.Session() as browser:
+        answer = browser.post(f"{url}/login", json={"name": name, "password": password},
+                              timeout=10)
+        assert answer.status_code == 200, answer.text
+
+        def found(kind):
+            return browser.get(f"{url}/api/v2/{kind}", timeout=10).json()[kind.replace("-", "_")]
+        assert len(found("targets")) == 1 and found("credential-pools")
+        assert [t["id"] for t in found("tests")] == [data["test_id"]]
+        assert [r["session_id"] for r in found("runs")] == [data["session_id"]]
+        page = browser.get(f"{url}/tests/{data['test_id']}", timeout=10,
+                           headers={"Accept": "text/html"})
+        assert page.status_code == 200 and 'id="test-steps"' in page.text
 
 
 def test_second_run_reuses_everything(quickstart):
@@ -89,6 +110,7 @@ def test_second_run_reuses_everything(quickstart):
     assert done.returncode == 0, done.stderr
     second = json.loads((quickstart.state / "quickstart.json").read_text())
     assert pids(quickstart.state) == running
+    assert (quickstart.state / "login").read_text().split()[1] in done.stdout
     assert second["session_id"] != first["session_id"]
     for name in ("project_id", "test_id", "public_key", "base_url"):
         assert second[name] == first[name]
