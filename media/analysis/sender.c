@@ -1,6 +1,7 @@
 /* The sent side of stream.h. */
 #include "media/analysis/stream.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -17,7 +18,9 @@ void rtp_sender_init(struct rtp_sender *s, uint32_t ssrc, int64_t start_ns,
 {
 	struct emodel_values values;
 
-	memset(s, 0, sizeof(*s));
+	memset(s, 0, offsetof(struct rtp_sender, rtt));
+	s->rtt.moments = (struct moments){0};
+	s->jitter.moments = (struct moments){0};
 	s->ssrc = ssrc;
 	s->second_start_ns = start_ns;
 	s->lateness_us = INT32_MIN;
@@ -28,6 +31,14 @@ void rtp_sender_init(struct rtp_sender *s, uint32_t ssrc, int64_t start_ns,
 	emodel_values_of(&values, codec, clock_hz, NULL);
 	codec_count_enter(&s->codecs, codec, clock_hz, 0, &values);
 	rtp_score_set(&s->score, &values);
+}
+
+/* Many calls end before a report comes, and never touch the counts. */
+static void sample_add(struct histogram *h, double ms)
+{
+	if (h->moments.n == 0)
+		memset(h->counts, 0, sizeof(h->counts));
+	histogram_add(h, ms);
 }
 
 /* Count the audio packets of the codec so far. */
@@ -190,7 +201,7 @@ static bool take_rtt(struct rtp_sender *s, uint32_t received_ntp, uint32_t last,
 	}
 	s->has_rtt = true;
 	s->rtt_ms = (double)rtt_ns / 1e6;
-	histogram_add(&s->rtt, s->rtt_ms);
+	sample_add(&s->rtt, s->rtt_ms);
 	*ret_rtt_ms = s->rtt_ms;
 	return true;
 }
@@ -225,7 +236,7 @@ bool rtp_sender_report(struct rtp_sender *s, uint32_t reporter,
 	if (s->clock_hz > 0) {
 		s->report_jitter_ms =
 			report->jitter_ticks * 1000.0 / s->clock_hz;
-		histogram_add(&s->jitter, s->report_jitter_ms);
+		sample_add(&s->jitter, s->report_jitter_ms);
 	}
 	return take_rtt(s, received_ntp, report->lsr, report->dlsr, ret_rtt_ms);
 }

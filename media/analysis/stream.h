@@ -340,12 +340,13 @@ struct rtp_sender {
 	struct remote remote;   /* the peer's XR; its owner fills in VoIP
 				 * metrics */
 	struct rtp_score score; /* its values are those of the last score */
-	struct histogram rtt;
-	struct histogram jitter;
 	uint64_t audio_counted; /* audio packets counted in `codecs` */
 	struct codec_count codecs;
 	uint8_t before_pt;   /* audio payload type before the last change */
 	size_t before_codec; /* index of its codec in `codecs` */
+	/* last: their counts are cleared when the first report comes */
+	struct histogram rtt;
+	struct histogram jitter;
 };
 
 /* The part that a sent packet writes. */

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -24,6 +25,7 @@ static uint16_t next_seq;
 static int setup(void **state)
 {
 	(void)state;
+	memset(&sender, 0xa5, sizeof(sender)); /* of a session before */
 	rtp_sender_init(&sender, OURS, 0, "PCMU", 8000);
 	next_seq = FIRST;
 	return 0;
@@ -266,6 +268,40 @@ static void test_any_reports_add_up(void **state)
 	}
 }
 
+/* What an earlier session left in the memory is in no distribution. */
+static void test_distributions_of_reused_memory(void **state)
+{
+	static const struct {
+		uint32_t jitter_ticks;
+		uint32_t rtt; /* 1/65536 s */
+	} reports[] = {{40, 6554}, {80, 16384}, {160, 32768}};
+	const uint32_t lsr = 7 << 16;
+	struct stream_total t;
+	double ms;
+
+	(void)state;
+	send_packets(1);
+	t = total();
+	assert_int_equal(t.jitter_ms.n, 0);
+	assert_int_equal(t.rtt_ms.n, 0);
+	for (int i = 0; i < 3; i++) {
+		struct rtcp_report b = {
+			.ssrc = OURS,
+			.ext_max = FIRST,
+			.jitter_ticks = reports[i].jitter_ticks,
+			.lsr = lsr,
+		};
+
+		assert_true(rtp_sender_report(&sender, PEER, &b,
+					      lsr + reports[i].rtt, &ms));
+	}
+	t = total(); /* 5, 10, 20 ms and 100, 250, 500 ms */
+	assert_int_equal(t.jitter_ms.n, 3);
+	assert_true(t.jitter_ms.median > 9.8 && t.jitter_ms.median < 10.2);
+	assert_int_equal(t.rtt_ms.n, 3);
+	assert_true(t.rtt_ms.median > 245 && t.rtt_ms.median < 255);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,6 +317,8 @@ int main(void)
 		cmocka_unit_test_setup(test_summary_after_a_lost_one, setup),
 		cmocka_unit_test_setup(test_summaries_begin_later, setup),
 		cmocka_unit_test_setup(test_summary_that_cannot_be, setup),
+		cmocka_unit_test_setup(test_distributions_of_reused_memory,
+				       setup),
 		cmocka_unit_test(test_any_reports_add_up),
 	};
 
