@@ -100,10 +100,11 @@ static const char *const of_programs[] = {
 /* More, of the sanitizers: AddressSanitizer looks for leaks from a process that traces this
  * one. Neither file_rules.h nor the kernel lets it trace another. */
 static const char *const of_sanitizers[] = {
-	"clone",       "ptrace", "wait4",  "waitid",
-	"kill",        "tkill",  "tgkill", "process_vm_readv",
-	"personality", "prctl",  "rename", "dup2",
-	"pipe",        NULL};
+	"getdents",    "clone",  "ptrace",
+	"wait4",       "waitid", "kill",
+	"tkill",       "tgkill", "process_vm_readv",
+	"personality", "prctl",  "rename",
+	"dup2",        "pipe",   NULL};
 
 /* Calls that no program of ours makes, and that a program which was taken over does make:
  * they are logged where others are refused in silence. */
@@ -362,7 +363,7 @@ static int filter_fill(scmp_filter_ctx filter, bool programs)
 		err = rules_add(filter, SCMP_ACT_ALLOW, of_programs);
 	if (!err && SANITIZED)
 		err = rules_add(filter, SCMP_ACT_ALLOW, of_sanitizers);
-	if (!err && programs && !SANITIZED && refusal() == SCMP_ACT_TRAP)
+	if (!err && programs && refusal() == SCMP_ACT_TRAP)
 		err = rules_add(filter, SCMP_ACT_TRAP, of_attackers);
 	if (!err)
 		err = arguments_allow(filter, programs);
