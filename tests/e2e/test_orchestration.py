@@ -1,4 +1,6 @@
 """A run from its start to its verdict, with agents that make no calls."""
+import re
+import threading
 import time
 
 import pytest
@@ -246,6 +248,36 @@ def test_no_agent(bench):
     assert run["status"] == "errored" and run["is_failed"] == 1
     assert run["result_description"].startswith(
         "no agent of pool pool was online for 2 s: start one")
+
+
+@pytest.fixture
+def patient():
+    with Controller(**{**TIMES, "poll_s": 8}) as c:
+        yield Bench(c)
+
+
+def test_poll_of_an_agent_that_has_left(patient):
+    """It is parked, and the controller does not see that its connection is gone: it gets no job,
+    and does not make the agent online again."""
+    c, agent, polled = patient.c, patient.agent(), []
+    poll = threading.Thread(target=lambda: polled.append(agent.poll()))
+    poll.start()
+    until = time.monotonic() + 30
+    while not re.search(r"(?m)^offhook_http_requests_queued [1-9]", c.session.get(
+            f"{c.url}/metrics", auth=c.keys["admin"]).text):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert FakeAgent(c, auth=agent.auth).post("/disconnect", {"reason": "the test"}).ok
+    session = patient.run()
+    poll.join(60)
+    assert polled == [[]]
+    assert patient.ended(session)["result_description"].startswith(
+        "no agent of pool pool was online for 2 s: start one")
+    assert [a["state"] for a in c.api("GET", "/agents")["agents"]] == ["offline"]
+    session = patient.run()
+    assert set(agent.jobs(2)) == {"caller", "callee"}  # it is back
+    assert [a["state"] for a in c.api("GET", "/agents")["agents"]] == ["online"]
+    c.api("POST", f"/runs/{session}/stop")
 
 
 def test_agents_too_small(bench):

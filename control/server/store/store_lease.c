@@ -234,9 +234,11 @@ int lease_disconnect(struct store *s, int64_t agent_id,
 
 	if (err)
 		return err;
+	/* A poll that is still parked came before this: it is not the latest
+	 * any more, gets no job, and does not bring the agent back. */
 	err = lease_exec(db,
-			 "UPDATE agent SET disconnected = 1, last_seen = $2 "
-			 "WHERE id = $1",
+			 "UPDATE agent SET disconnected = 1, last_seen = $2, "
+			 "polled_at = $2 WHERE id = $1",
 			 LEASE_PARAMS(agent));
 	if (err >= 0)
 		err = lease_exec(db,
