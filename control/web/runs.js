@@ -1,6 +1,6 @@
 // All runs, newest first. The filters are in the address, so that a view can be shared.
 
-import { api, badge, button, byId, complain, element, fill, link, may, since, startPage, timeNode } from './page.js';
+import { api, badge, button, byId, complain, element, fill, keepingFocus, link, may, since, startPage, timeNode } from './page.js';
 import { asked, connect, showRange } from './paged.js';
 
 const PAGE = 50;
@@ -58,7 +58,7 @@ async function draw() {
   const filter = asked();
   const page = await api('GET', `/runs?${query(filter)}`);
   const focus = document.activeElement && document.activeElement.id;
-  fill('runs', page.runs, [
+  keepingFocus(() => fill('runs', page.runs, [
     ['Compare', choice],
     ['Verdict', (r) => badge(r.status)],
     ['Test', (r) => link(r.test_name || r.testcase_name, `/run/details/${r.session_id}`), 'wide'],
@@ -66,7 +66,7 @@ async function draw() {
     ['Result', (r) => r.result_description, 'wide'],
     ['Started', (r) => timeNode(r.started_at, since)],
     ['', stop],
-  ], 'No run matches. Clear a filter, or start a test.');
+  ], 'No run matches. Clear a filter, or start a test.'));
   if (focus && focus.startsWith('choose-') && byId(focus)) byId(focus).focus({ preventScroll: true });
   drawCompare();
   showRange(page.runs.length, page.total);

@@ -3,11 +3,13 @@
 import { byId, element } from './dom.js';
 
 // columns: [title, row -> text or node, 'number' | 'wide' | undefined]
-export function table(rows, columns) {
+export function table(rows, columns, caption) {
   const tableNode = element('table');
+  if (caption) tableNode.append(element('caption', caption, 'sr'));
   const head = tableNode.createTHead().insertRow();
   for (const [title, , kind] of columns) {
     const cell = element('th', title, kind);
+    if (!title) cell.append(element('span', 'Actions', 'sr'));
     cell.scope = 'col';
     head.append(cell);
   }
@@ -24,8 +26,14 @@ export function table(rows, columns) {
   return tableNode;
 }
 
+// The heading over a table is its caption, for those who do not see that it stands there.
+function captionOf(node) {
+  const heading = node.closest('section') && node.closest('section').querySelector('h2');
+  return (heading || document.querySelector('h1')).textContent;
+}
+
 export function fill(id, rows, columns, nothing) {
   const box = element('div', null, 'scroll');
-  if (rows.length) box.append(table(rows, columns));
+  if (rows.length) box.append(table(rows, columns, captionOf(byId(id))));
   byId(id).replaceChildren(rows.length ? box : element('p', nothing, 'empty'));
 }

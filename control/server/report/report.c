@@ -43,6 +43,14 @@ static void get_static(struct request *req, struct reply *rep)
 		reply_header(rep, "Cache-Control", "max-age=300");
 }
 
+/* Browsers ask for it at answers that are no pages. */
+static void get_icon(struct request *req, struct reply *rep)
+{
+	(void)req;
+	reply_asset(rep, "favicon.svg");
+	reply_header(rep, "Cache-Control", "max-age=300");
+}
+
 static void get_openapi(struct request *req, struct reply *rep)
 {
 	(void)req;
@@ -267,6 +275,7 @@ const struct route report_routes[] = {
 	{"GET", "/healthz", "health", RIGHT_NONE, get_health, NULL},
 	{"GET", "/metrics", "figures for monitoring", RIGHT_READ, metrics_get,
 	 NULL},
+	{"GET", "/favicon.ico", "icon", RIGHT_NONE, get_icon, NULL},
 	{"GET", "/static/:file", "static", RIGHT_NONE, get_static, NULL},
 	{"GET", "/apidocs", "API", RIGHT_NONE, get_apidocs, NULL},
 	{"GET", "/apidocs/openapi.yaml", "API description", RIGHT_NONE,
