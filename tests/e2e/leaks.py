@@ -30,8 +30,8 @@ def of_exchange(response):
     for body, names in ((response.request.body, GIVEN), (response.content, ANSWERED)):
         try:
             _collect(found, json.loads(body or b"null"), names)
-        except (ValueError, TypeError):
-            pass  # not JSON
+        except (ValueError, TypeError, RecursionError):
+            pass  # not JSON, or nested as no record is
     return found if response.ok else set()
 
 
