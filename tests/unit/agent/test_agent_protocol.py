@@ -213,7 +213,7 @@ def test_job_from_offer_to_finish(controller, agent, tmp_path):
         'prompt_cache': f'{agent.state}/prompts', 'media_scheduling': 'auto',
         'artifact_dir': f'{agent.state}/artifacts/l-1',
         'tls_certificates': '/etc/offhook/certificates',
-        'srtp_library': 'builtin', 'default_prompt': 'a.wav'}
+        'srtp_library': 'builtin', 'default_prompt': 'a.wav', 'sandbox': 'on'}
     # standard streams and its socket; signals as a program expects them
     assert info['fds'] == [0, 1, 2, 3]
     assert info['blocked'] == info['ignored'] == []
