@@ -239,16 +239,16 @@ static int sockets_allow(scmp_filter_ctx filter)
 	     i++)
 		err = seccomp_rule_add(
 			filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
-			SCMP_A0(SCMP_CMP_EQ, (uint64_t)families[i]));
+			SCMP_A0(SCMP_CMP_EQ, (uint64_t)families[i], 0));
 	/* the C library asks the name service cache daemon, and does without it */
 	if (!err)
 		err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES),
 				       SCMP_SYS(socket), 1,
-				       SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
+				       SCMP_A0(SCMP_CMP_EQ, AF_UNIX, 0));
 	if (!err)
 		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW,
 				       SCMP_SYS(socketpair), 1,
-				       SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
+				       SCMP_A0(SCMP_CMP_EQ, AF_UNIX, 0));
 	return err;
 }
 
@@ -298,7 +298,7 @@ static int clone_allow(scmp_filter_ctx filter, bool programs)
 static int first_argument_allow(scmp_filter_ctx filter, int call, uint64_t is)
 {
 	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
-				SCMP_A0(SCMP_CMP_EQ, is));
+				SCMP_A0(SCMP_CMP_EQ, is, 0));
 }
 
 static int prctl_allow(scmp_filter_ctx filter)
@@ -329,7 +329,7 @@ static int ioctl_allow(scmp_filter_ctx filter)
 	for (size_t i = 0; !err && i < sizeof(requests) / sizeof(*requests);
 	     i++)
 		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl),
-				       1, SCMP_A1(SCMP_CMP_EQ, requests[i]));
+				       1, SCMP_A1(SCMP_CMP_EQ, requests[i], 0));
 	return err;
 }
 
