@@ -643,6 +643,18 @@ static int carry_through(struct apply *a)
 	return confirmed(a) ? carry_out_all(a) : CLI_EXIT_USAGE;
 }
 
+/* Carry it out unless its preparation failed, and release it. @param status  of the
+ * preparation */
+static int apply_end(struct apply *a, int status)
+{
+	if (!status)
+		status = carry_through(a);
+	release(a);
+	code_files_free(a->files);
+	json_decref(a->schema);
+	return status;
+}
+
 /* Check that the file has what it has to have. */
 static int check_records(const struct apply *a)
 {
@@ -683,12 +695,7 @@ int apply_only(struct client *client, const char *path,
 
 	if (!status)
 		status = check_records(&a);
-	if (!status)
-		status = carry_through(&a);
-	release(&a);
-	code_files_free(a.files);
-	json_decref(a.schema);
-	return status;
+	return apply_end(&a, status);
 }
 
 int apply_main(struct client *client, int argc, char **argv)
@@ -699,12 +706,7 @@ int apply_main(struct client *client, int argc, char **argv)
 	if (!status)
 		status = code_files_new(&a.files, a.schema, a.paths,
 					a.path_count);
-	if (!status)
-		status = carry_through(&a);
-	release(&a);
-	code_files_free(a.files);
-	json_decref(a.schema);
-	return status;
+	return apply_end(&a, status);
 }
 
 int apply_fresh(struct client *client, json_t *schema, struct code_files *files)
