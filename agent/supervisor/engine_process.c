@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "conf/load.h"
 #include "control/wire/frame.h"
 
 #include <errno.h>
@@ -170,7 +171,8 @@ static bool environment_secret(const char *variable)
 {
 	size_t name = strcspn(variable, "=");
 
-	return strncmp(variable, "OFFHOOK_", 8) == 0 ||
+	return strncmp(variable, CONF_VARIABLE_PREFIX,
+		       sizeof(CONF_VARIABLE_PREFIX) - 1) == 0 ||
 	       (name >= 6 &&
 		strncasecmp(variable + name - 6, "_proxy", 6) == 0);
 }
