@@ -197,8 +197,9 @@ int main(int argc, char **argv)
 	log_setup(LOG_LEVEL_INFO, "offhook");
 	umask(077); /* secrets and results: no access for others */
 	core_dump_disable();
-	/* other processes of this user, such as an engine that a peer took over, do not
-	 * read our memory; and where a program takes cores in spite of the limit */
+	/* No other process of this user may read our memory, not even an engine that a
+	 * peer has taken over. Also no core where core_pattern is a program, to which
+	 * the limit does not apply. */
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	if (options_parse(&options, argc, argv) != 0)
 		return EXIT_USAGE;

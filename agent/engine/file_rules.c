@@ -18,7 +18,7 @@
 #define SCOPE_SIGNAL               (UINT64_C(1) << 1)
 
 #define ACCESS_VERSION_1 (ACCESS_REFER - 1)
-/* Those that make sense for something else than a directory. */
+/* The rights that exist for a single file; all others are for directories only. */
 #define ACCESS_OF_FILES                                               \
 	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | \
 	 LANDLOCK_ACCESS_FS_READ_FILE | ACCESS_TRUNCATE | ACCESS_IOCTL_DEV)

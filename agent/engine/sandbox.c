@@ -203,7 +203,8 @@ void sandbox_files(struct sandbox *s, const struct engine_settings *settings,
 	s->files_err = files_restrict(s);
 }
 
-/* @param err  0, or -errno: why it is not restricted */
+/* Say whether `what` (files, system calls) is restricted.
+ * @param err  0: it is; -errno: it is not, and why */
 static const char *restricted(char *dst, size_t size, const char *what, int err)
 {
 	if (err)

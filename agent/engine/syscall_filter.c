@@ -384,8 +384,8 @@ bool syscall_filter_supported(void)
 
 int syscall_filter_install(bool programs, const char *who)
 {
-	/* a program that we start has no handler of SIGSYS: the signal would end it for
-	 * a call that it can do without */
+	/* Our handler of SIGSYS logs a refused call. A program that we start does not
+	 * have it, and the signal would kill it, so its calls just fail with EPERM. */
 	scmp_filter_ctx filter =
 		seccomp_init(programs ? SCMP_ACT_ERRNO(EPERM) : refusal());
 	int err;

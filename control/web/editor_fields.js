@@ -224,7 +224,8 @@ function listNodes(draft, param, action, change, records) {
   return null;
 }
 
-// change: (key, value) -> nothing; undefined takes the member away
+// The label and input of one parameter of an action.
+// @param change  called as change(key, value) with a new value; undefined: remove the parameter from the action
 export function paramField(draft, param, action, change, records) {
   const value = action[param.key];
   const hint = el('span', { class: 'hint' }, ...helpText(param.help));

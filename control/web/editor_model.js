@@ -1,5 +1,5 @@
-// The test that is edited: the record of the API, changed in place, so that members which the form does not know stay as
-// they are. Problems are kept by the object they are about, so that they move with it.
+// The test in the editor. It is the record of the API, changed in place: members that the form does not know stay as they
+// are. The problems of an action or condition are stored under its object, so they stay with it when it is moved.
 
 // What the API adds to a record; a new one may not have them.
 const READ_ONLY = ['id', 'testcase_name', 'project_name', 'agentpool_name', 'created_at', 'updated_at', 'parameters'];
@@ -159,7 +159,7 @@ export class Draft {
     return item;
   }
 
-  // The last entry takes its set along.
+  // Remove an entry; its set too if that was the last entry.
   removeCondition(set, item) {
     set.conditions = set.conditions.filter((c) => c !== item);
     if (!set.conditions.length) this.record.conditions = this.record.conditions.filter((s) => s !== set);

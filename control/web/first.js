@@ -96,7 +96,7 @@ function agentStep(state, online) {
     element('p', 'It places the calls and measures what it hears. On a host that reaches the system under test:'), box);
 }
 
-// ---- the system under test ----
+// ---- step 3: the system under test and two accounts ----
 
 // "host", "host:port", "[address]:port"
 function hostOf(text, transport) {

@@ -47,7 +47,7 @@ export function halves(values) {
   return [mean(known(values.slice(-HALF))), mean(known(values.slice(0, -HALF)))];
 }
 
-// Of the days of a trend: passed runs among those with a verdict, per cent. @return as halves()
+// Pass rate in per cent: passed runs of all runs with a verdict. @return [newest days, days before them]; null: no verdict
 export function passRate(trend) {
   const rate = (list) => {
     const sum = (member) => list.reduce((n, d) => n + d[member], 0);

@@ -575,8 +575,8 @@ static void give_up(struct client_transaction *t)
 
 /* ---- responses, ICMP errors ---- */
 
-/* Nothing but a final response to INVITE is answered after this: the message
- * is not needed for the seconds that the transaction absorbs repetitions. */
+/* Free the request and its destinations. A completed transaction of a method other
+ * than INVITE sends nothing more; it only absorbs repeated responses until timer K. */
 static void message_release(struct client_transaction *t)
 {
 	t->hop.name = NULL; /* of `to` */

@@ -76,8 +76,8 @@ static int path_of(const struct local_system *s, const char *name,
 		       : 0;
 }
 
-/* The daemons take settings from the environment: what the user set for daemons
- * of theirs must not reach these. */
+/* The controller and the agent read settings from OFFHOOK_ variables. Those that the
+ * user has set are for other controllers and agents: remove them. */
 static void settings_remove(void)
 {
 	static const char prefix[] = "OFFHOOK_";
