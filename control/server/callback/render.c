@@ -1,6 +1,7 @@
 #include "control/server/callback/render.h"
 
 #include "base/str.h"
+#include "control/server/request/markup.h"
 #include "control/wire/json.h"
 
 #include <ctype.h>
@@ -110,24 +111,6 @@ static enum escape escape_of(const char *content_type)
 	return ESCAPE_NONE;
 }
 
-static int put_markup(struct buf *out, const char *text)
-{
-	int err = 0;
-
-	for (; *text && !err; text++) {
-		const char *entity = *text == '&'    ? "&amp;"
-				     : *text == '<'  ? "&lt;"
-				     : *text == '>'  ? "&gt;"
-				     : *text == '"'  ? "&quot;"
-				     : *text == '\'' ? "&#39;"
-						     : NULL;
-
-		err = entity ? buf_print(out, "%s", entity)
-			     : buf_add(out, text, 1);
-	}
-	return err;
-}
-
 static int put_form(struct buf *out, const char *text)
 {
 	int err = 0;
@@ -159,7 +142,7 @@ static int put_text(struct buf *out, const char *text, enum escape escape)
 	case ESCAPE_JSON:
 		return put_json(out, text);
 	case ESCAPE_MARKUP:
-		return put_markup(out, text);
+		return markup_add(out, text);
 	case ESCAPE_FORM:
 		return put_form(out, text);
 	case ESCAPE_NONE:

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "control/server/report/page_policy.h"
+#include "control/server/request/markup.h"
 #include "control/web/assets.h"
 #include "control/wire/text.h"
 
@@ -84,36 +85,6 @@ static struct remedy remedy_of(int status, const char *path)
 	return found;
 }
 
-/* Add text that stays text between tags and in a quoted attribute. */
-static int add_text(struct buf *b, const char *text)
-{
-	int err = 0;
-
-	for (; *text && !err; text++) {
-		switch (*text) {
-		case '&':
-			err = buf_texts(b, "&amp;", NULL);
-			break;
-		case '<':
-			err = buf_texts(b, "&lt;", NULL);
-			break;
-		case '>':
-			err = buf_texts(b, "&gt;", NULL);
-			break;
-		case '"':
-			err = buf_texts(b, "&quot;", NULL);
-			break;
-		case '\'':
-			err = buf_texts(b, "&#39;", NULL);
-			break;
-		default:
-			err = buf_add(b, text, 1);
-			break;
-		}
-	}
-	return err;
-}
-
 struct field {
 	const char *mark; /* in error.html */
 	const char *text;
@@ -138,7 +109,7 @@ static int fill(struct buf *b, const struct web_asset *page,
 				break;
 		}
 		if (i < count) {
-			err = add_text(b, fields[i].text);
+			err = markup_add(b, fields[i].text);
 			at += strlen(fields[i].mark);
 			continue;
 		}
