@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from _pytest import runner
 from _pytest.assertion import rewrite
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -15,6 +16,11 @@ from netns import cable  # noqa: E402
 from ports import PortBlock  # noqa: E402
 
 contract.install()
+
+# pytest sets and deletes PYTEST_CURRENT_TEST for each phase of a test, while the threads of a
+# fixture may be copying the environment (requests does for each request): os.environ then
+# raises KeyError. Nothing here reads that variable.
+runner._update_current_test_var = lambda item, when: None
 
 MESSAGE_CHARS = 8000
 short = rewrite.saferepr
