@@ -3,6 +3,7 @@
 #include "agent/engine/engine.h"
 #include "agent/options.h"
 #include "agent/own_address.h"
+#include "agent/supervisor/health.h"
 #include "agent/supervisor/supervisor.h"
 #include "base/core_dump.h"
 #include "base/log.h"
@@ -13,6 +14,8 @@
 #include <errno.h>
 #include <limits.h>
 #include <netinet/in.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +23,7 @@
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -86,7 +90,8 @@ static int load(struct agent_conf *conf, const struct options *options)
 	char variables[1024];
 	int err;
 
-	if (conf_environment_list(&agent_conf_schema, variables,
+	if (!options->check_health &&
+	    conf_environment_list(&agent_conf_schema, variables,
 				  sizeof(variables)))
 		log_info("settings of the environment: %s", variables);
 	err = agent_conf_load(conf, options->config, &error);
@@ -113,15 +118,35 @@ static const char *own_program(char name[static PATH_MAX])
 
 #define ADDRESS_RETRY_S 5
 
+/* Wait, or until a signal asks to stop. As the first process of a container we would
+ * not get one that is not blocked. @return false: stop */
+static bool address_wait(void)
+{
+	const struct timespec time = {.tv_sec = ADDRESS_RETRY_S};
+	sigset_t stop, before;
+	int signal_number;
+
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTERM);
+	sigaddset(&stop, SIGINT);
+	sigprocmask(SIG_BLOCK, &stop, &before);
+	signal_number = sigtimedwait(&stop, NULL, &time);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (signal_number > 0)
+		log_info("stopping on %s", strsignal(signal_number));
+	return signal_number < 0;
+}
+
 /* Put an address in place of "auto". Waits while there is none: the network, or the
- * controller's name, may come later than this program. */
-static void bind_resolve(struct agent_conf *conf)
+ * controller's name, may come later than this program.
+ * @return false: a signal came meanwhile */
+static bool bind_resolve(struct agent_conf *conf)
 {
 	char own[INET6_ADDRSTRLEN];
 	const char *reason, *said = NULL;
 
 	if (strcmp(conf->bind, AGENT_BIND_AUTO) != 0)
-		return;
+		return true;
 	while (own_address_to(own, sizeof(own), conf->controller, &reason)) {
 		if (reason != said)
 			log_warning(
@@ -129,10 +154,12 @@ static void bind_resolve(struct agent_conf *conf)
 				"known: %s; trying every %d s",
 				conf->controller, reason, ADDRESS_RETRY_S);
 		said = reason;
-		sleep(ADDRESS_RETRY_S);
+		if (!address_wait())
+			return false;
 	}
 	str_copy(conf->bind, sizeof(conf->bind), own);
 	log_info("bind = auto: %s", conf->bind);
+	return true;
 }
 
 static int serve(struct agent_conf *conf)
@@ -142,7 +169,8 @@ static int serve(struct agent_conf *conf)
 	char program[PATH_MAX];
 	int err = -ENOMEM;
 
-	bind_resolve(conf);
+	if (!bind_resolve(conf))
+		return 0;
 	features = capabilities_list(conf);
 	if (features)
 		err = supervisor_new(
@@ -165,6 +193,15 @@ static int serve(struct agent_conf *conf)
 	return err;
 }
 
+static int check_health(const struct agent_conf *conf)
+{
+	char text[PATH_MAX + 64];
+	int err = health_check(conf->state_dir, text, sizeof(text));
+
+	puts(text);
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 static int run(struct options *options)
 {
 	struct agent_conf *conf;
@@ -177,6 +214,8 @@ static int run(struct options *options)
 	if (err == 0 && options->check_config) {
 		printf("%s: good\n", options->config);
 		status = EXIT_SUCCESS;
+	} else if (err == 0 && options->check_health) {
+		status = check_health(conf);
 	} else if (err == 0) {
 		log_setup(conf->log_level, "offhook-agent");
 		err = serve(conf);

@@ -12,6 +12,7 @@
 
 enum {
 	OPTION_CHECK = 256,
+	OPTION_HEALTH,
 	OPTION_ENGINE,
 	OPTION_FOREGROUND,
 	OPTION_JOIN,
@@ -27,6 +28,9 @@ static int take(struct options *o, int option, char *argument)
 		return 0;
 	case OPTION_CHECK:
 		o->check_config = true;
+		return 0;
+	case OPTION_HEALTH:
+		o->check_health = true;
 		return 0;
 	case OPTION_ENGINE:
 		if (str_to_u64(argument, INT_MAX, &fd) != 0) {
@@ -67,6 +71,7 @@ int options_parse(struct options *ret, int argc, char **argv)
 	static const struct option table[] = {
 		{"config", required_argument, NULL, 'c'},
 		{"check-config", no_argument, NULL, OPTION_CHECK},
+		{"check-health", no_argument, NULL, OPTION_HEALTH},
 		{"engine", required_argument, NULL, OPTION_ENGINE},
 		{"foreground", no_argument, NULL, OPTION_FOREGROUND},
 		{"join-token", required_argument, NULL, OPTION_JOIN},
@@ -103,6 +108,9 @@ void options_print_help(void)
 	     ")\n"
 	     "      --check-config  read the configuration, say what is wrong, "
 	     "exit\n"
+	     "      --check-health  exit with 0 if the running agent is in "
+	     "touch with\n"
+	     "                      its controller, else with 1\n"
 	     "      --join-token T  join token of an agent pool, to enrol "
 	     "with;\n"
 	     "                      goes before the configuration's\n"

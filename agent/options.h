@@ -14,6 +14,7 @@ struct options {
 	const char *config;
 	char join_token[OPTIONS_TOKEN_BYTES]; /* empty: not given */
 	bool check_config;
+	bool check_health;
 	bool version;
 	bool help;
 	int engine_fd; /* -1: we are the supervisor */

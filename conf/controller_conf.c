@@ -77,6 +77,8 @@ static const struct conf_key keys[] = {
 	U32(lease_s, 2, 7200, "60"),
 	U32(offer_s, 1, 3600, "30"),
 	U32(upload_grace_s, 1, 86400, "900"),
+	TEXT(join_pool, "default", conf_check_filled, "the name of a pool"),
+	TEXT(join_token_file, "", NULL, NULL),
 	TEXT(callback_allow, "", conf_check_networks,
 	     "addresses and networks such as 127.0.0.1, 10.0.0.0/8"),
 	TEXT(callback_ca_file, "", NULL, NULL),

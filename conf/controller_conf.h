@@ -51,6 +51,10 @@ struct controller_conf {
 	uint32_t offer_s;
 	uint32_t upload_grace_s;
 
+	/* agent pool of the configuration */
+	char join_pool[CONF_TEXT_BYTES];       /* name */
+	char join_token_file[CONF_PATH_BYTES]; /* empty: there is none */
+
 	/* callbacks */
 	char callback_allow[CONF_TEXT_BYTES];   /* networks */
 	char callback_ca_file[CONF_PATH_BYTES]; /* empty: the system's */

@@ -1,3 +1,4 @@
+#include "agent/supervisor/health.h"
 #include "agent/supervisor/supervisor_internal.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -187,6 +188,7 @@ static void on_polled(const struct http_client_answer *answer, void *arg)
 		supervisor_fail(s, -EACCES);
 		return;
 	}
+	health_note(s->conf->state_dir);
 	if (cursor) {
 		json_decref(s->cursor);
 		s->cursor = json_incref(cursor);

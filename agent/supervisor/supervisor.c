@@ -1,6 +1,7 @@
 #include "agent/supervisor/supervisor.h"
 
 #include "agent/spool/artifacts.h"
+#include "agent/supervisor/health.h"
 #include "agent/supervisor/supervisor_internal.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -394,10 +395,13 @@ int supervisor_run(struct supervisor *s)
 			      s->conf->capacity);
 	if (err)
 		return err;
+	health_forget(s->conf->state_dir);
+	orphans_begin(&s->orphans, s->loop);
 	link_begin(s);
 	err = service_notify_new(&s->notify, s->loop);
 	if (err == 0)
 		err = event_loop_run(s->loop);
+	health_forget(s->conf->state_dir);
 	return s->result ? s->result : err;
 }
 
@@ -412,6 +416,7 @@ struct supervisor *supervisor_free(struct supervisor *s)
 	event_loop_disarm(s->loop, &s->stop_timer);
 	event_loop_disarm(s->loop, &s->flush_timer);
 	service_notify_free(s->notify);
+	orphans_end(&s->orphans);
 	signals_release(s);
 	if (s->http)
 		http_client_free(s->http);

@@ -9,6 +9,7 @@
 #include "agent/link/http_client.h"
 #include "agent/link/identity.h"
 #include "agent/supervisor/lease.h"
+#include "agent/supervisor/orphans.h"
 #include "agent/supervisor/service_notify.h"
 #include "agent/supervisor/supervisor.h"
 #include "base/event_loop.h"
@@ -33,6 +34,7 @@ struct supervisor {
 	struct event_loop *loop;
 	struct http_client *http;
 	struct service_notify *notify;
+	struct orphans orphans;
 	int lock_fd;
 	int result; /* of supervisor_run() */
 

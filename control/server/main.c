@@ -7,6 +7,8 @@
 #include "control/server/api/appimages.h"
 #include "control/server/api/routes.h"
 #include "control/server/callback/callback.h"
+#include "control/server/configured_pool.h"
+#include "control/server/health.h"
 #include "control/server/http/http.h"
 #include "control/server/http/tls.h"
 #include "control/server/report/error_page.h"
@@ -45,6 +47,7 @@ struct options {
 	const char *set_password; /* name of the user */
 	const char *rights;       /* NULL: not given */
 	bool check_config;
+	bool check_health;
 };
 
 static const char usage[] =
@@ -54,6 +57,7 @@ static const char usage[] =
 	"       offhook-controller [--config FILE] --set-password NAME "
 	"[--rights RIGHTS]\n"
 	"       offhook-controller [--config FILE] --check-config\n"
+	"       offhook-controller [--config FILE] --check-health\n"
 	"\n"
 	"  --config FILE      read FILE instead of " DEFAULT_CONF "\n"
 	"  --create-key NAME  make an API key, print it as JSON and exit; the\n"
@@ -64,6 +68,8 @@ static const char usage[] =
 	"  --rights RIGHTS    of that key or user: read, run, write or admin\n"
 	"                     (default: admin; of a user that exists: as they are)\n"
 	"  --check-config     check the configuration and exit\n"
+	"  --check-health     exit with 0 if the running controller answers, else\n"
+	"                     with 1\n"
 	"  --version, --help\n";
 
 /* @return 0: go on; 1: exit well; 2: wrong usage */
@@ -75,6 +81,7 @@ static int read_options(struct options *o, int argc, char **argv)
 		{"rights", required_argument, NULL, 'r'},
 		{"set-password", required_argument, NULL, 'p'},
 		{"check-config", no_argument, NULL, 'n'},
+		{"check-health", no_argument, NULL, 'H'},
 		{"version", no_argument, NULL, 'V'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
@@ -99,6 +106,9 @@ static int read_options(struct options *o, int argc, char **argv)
 			break;
 		case 'n':
 			o->check_config = true;
+			break;
+		case 'H':
+			o->check_health = true;
 			break;
 		case 'V':
 			version_print("offhook-controller");
@@ -270,7 +280,8 @@ static int start_http(struct controller *c, struct route_table tables[2],
 	return err;
 }
 
-static int begin_artifacts(struct controller *c)
+/* What the store needs before requests are served. */
+static int begin_store(struct controller *c)
 {
 	struct store *store;
 	int err = store_new(&store, c->database);
@@ -278,6 +289,8 @@ static int begin_artifacts(struct controller *c)
 	if (err)
 		return err;
 	err = artifact_files_begin(c->conf, store);
+	if (err == 0)
+		err = configured_pool_begin(c->conf, store);
 	store_free(store);
 	return err;
 }
@@ -289,7 +302,7 @@ static int serve(struct controller *c, const sigset_t *stop_signals)
 	char uploads[CONF_PATH_BYTES];
 	int signal_number, err;
 
-	err = begin_artifacts(c);
+	err = begin_store(c);
 	if (err)
 		return err;
 	err = sessions_new(&c->sessions, c);
@@ -344,7 +357,8 @@ int main(int argc, char **argv)
 	if (err)
 		return err == 1 ? EXIT_SUCCESS : EXIT_USAGE;
 	log_setup(LOG_LEVEL_INFO, "offhook-controller");
-	if (conf_environment_list(&controller_conf_schema, variables,
+	if (!o.check_health &&
+	    conf_environment_list(&controller_conf_schema, variables,
 				  sizeof(variables)))
 		log_info("settings of the environment: %s", variables);
 	err = controller_conf_load(&conf, o.conf_path, &conf_error);
@@ -356,6 +370,8 @@ int main(int argc, char **argv)
 		printf("%s: the configuration is in order\n", o.conf_path);
 		return EXIT_SUCCESS;
 	}
+	if (o.check_health)
+		return health_check(&conf) ? EXIT_FAILURE : EXIT_SUCCESS;
 	log_setup(conf.log_level, "offhook-controller");
 	block_signals(&stop_signals);
 	err = open_database(&c);

@@ -1,0 +1,20 @@
+/**
+ * Agent pools beside the API: the pool of the configuration.
+ * Thread: the owner of the store.
+ */
+#ifndef OFFHOOK_SERVER_STORE_STORE_POOL_H
+#define OFFHOOK_SERVER_STORE_STORE_POOL_H
+
+struct store;
+
+/**
+ * Give the agent pool of this name a join token; make the pool if there is none.
+ * The pool's agents keep their credentials. Nothing is written if it is its token
+ * already.
+ * @param token  not empty; only its hash is stored
+ * @return 1: the pool was made or its token changed; 0: it had this token;
+ *         -EEXIST another pool has this token; -EBUSY; -EIO
+ */
+int store_pool_token(struct store *s, const char *name, const char *token);
+
+#endif
