@@ -21,6 +21,7 @@
 #include "control/server/session/session.h"
 #include "control/server/store/artifact_files.h"
 #include "control/server/store/store.h"
+#include "control/server/store/store_audit.h"
 #include "control/server/store/store_key.h"
 
 #include <errno.h>
@@ -151,10 +152,22 @@ static int open_database(struct controller *c)
 	return err < 0 ? err : 0;
 }
 
+/* The audit log's actor of what an option does. */
+static struct audit command_line(const char *method, const char *option)
+{
+	return (struct audit){.method = method,
+			      .path = option,
+			      .address = "",
+			      .request_id = "",
+			      .actor_kind = "command",
+			      .actor = "command line"};
+}
+
 static int create_key(struct controller *c, const struct options *o)
 {
 	char public_key[PUBLIC_KEY_BYTES], secret[SECRET_TOKEN_BYTES];
 	const char *rights = o->rights ? o->rights : "admin";
+	struct audit audit = command_line("POST", "--create-key");
 	struct store *store;
 	int64_t id;
 	json_t *key;
@@ -163,6 +176,7 @@ static int create_key(struct controller *c, const struct options *o)
 	err = store_new(&store, c->database);
 	if (err)
 		return err;
+	store_audit_of(store, &audit);
 	err = store_key_create(store, o->create_key, rights, 0, public_key,
 			       secret, &id);
 	store_free(store);
@@ -184,11 +198,13 @@ static int create_key(struct controller *c, const struct options *o)
 
 static int set_password(struct controller *c, const struct options *o)
 {
+	struct audit audit = command_line("PUT", "--set-password");
 	struct store *store;
 	int err = store_new(&store, c->database);
 
 	if (err)
 		return err;
+	store_audit_of(store, &audit);
 	err = password_set(store, o->set_password, o->rights);
 	store_free(store);
 	if (err)

@@ -15,7 +15,7 @@ function what(entry) {
   const node = element('span');
   const words = entry.kind === 'run' && entry.method === 'POST' ? `started ${entry.record}`
     : entry.kind && entry.outcome === 'changed' ? `${DONE[entry.method]} ${WORDS[entry.kind] || entry.kind} ${entry.record}` : entry.record || '';
-  node.append(element('span', `${words} `), element('span', `${entry.method} ${entry.path}`, 'key'));
+  node.append(element('span', `${words} `), element('span', entry.actor_kind === 'command' ? `offhook-controller ${entry.path}` : `${entry.method} ${entry.path}`, 'key'));
   return node;
 }
 
@@ -27,9 +27,9 @@ async function draw() {
   const page = await api('GET', `/audit?${search}`);
   fill('audit', page.audit, [
     ['When', (e) => timeNode(e.at, (text) => text)],
-    ['Who', (e) => e.actor || '–'],
+    ['Who', (e) => (e.actor_kind === 'schedule' ? `schedule ${e.actor}` : e.actor || '–')],
     ['What', what, 'wide'],
-    ['From', (e) => e.address, 'wide-only'],
+    ['From', (e) => e.address || '–', 'wide-only'],
     ['', (e) => (e.outcome === 'refused' ? badge('failed', 'refused') : '')],
   ], 'No entry matches. Clear a filter.');
   showRange(page.audit.length, page.total);

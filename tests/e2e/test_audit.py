@@ -133,6 +133,43 @@ def test_no_secret_is_stored():
         assert [s for s in [*secrets, PASSWORD, "wrong password"] if s in everything] == []
 
 
+def test_what_the_command_line_does_is_noted():
+    c = Controller()
+    c.create_key("admin", "admin")
+    assert set_password(c, "ada", PASSWORD, "--rights", "read").returncode == 0
+    with c:
+        found = c.api("GET", "/audit?actor=command%20line")["audit"]
+        key, = c.api("GET", "/api-keys")["api_keys"]
+    assert [(e["path"], e["kind"], e["record"]) for e in found] == [
+        ("--set-password", "web_user", "ada"), ("--create-key", "api_key", key["name"])]
+    assert {(e["actor_kind"], e["actor_id"], e["address"], e["request_id"], e["outcome"])
+            for e in found} == {("command", None, "", "", "changed")}
+    assert c.keys["admin"][1] not in json.dumps(found) and PASSWORD not in json.dumps(found)
+
+
+@pytest.mark.parametrize("what", ["test", "project"])
+def test_starts_by_schedules_are_noted(lab, what):
+    """The times at which nothing starts are in the history of the schedule alone."""
+    number = lab.c.api("GET", "/tests/1")["test"]["id" if what == "test" else "project_id"]
+    made = lab.c.api("POST", "/schedules", {
+        "name": f"soon {what}", f"{what}_id": number,
+        "run_at": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(time.time() + 2))})["schedule"]
+    path = f"/audit?actor=soon%20{what}"
+    until = time.monotonic() + 60
+    while not (found := lab.c.api("GET", path)["audit"]):
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    entry, = found
+    event, = lab.c.api("GET", f"/schedules/{made['id']}")["schedule"]["history"]
+    assert (entry["actor_kind"], entry["actor_id"], entry["method"], entry["path"]) == (
+        "schedule", made["id"], "POST", f"/{what}s/{number}/run")
+    if what == "test":
+        assert (entry["kind"], entry["record"]) == ("run", "Single call")
+        lab.c.api("POST", f"/runs/{event['session_id']}/stop")
+    else:
+        lab.c.api("POST", f"/projects/runs/{event['project_run_uuid']}/stop")
+
+
 def test_the_oldest_entries_go():
     c = Controller()
     c.create_key()

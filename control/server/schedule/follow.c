@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "control/server/run/project.h"
 #include "control/server/run/start.h"
+#include "control/server/store/store_audit.h"
 #include "control/server/store/store_lease_run.h"
 #include "control/server/store/store_schedule.h"
 
@@ -72,13 +73,37 @@ static int start_project(struct store *store, const struct schedule_turn *turn,
 	return err;
 }
 
+/* The start is noted as a request for it would be, with the schedule as actor. */
+static int start_noted(struct store *store, const struct controller_conf *conf,
+		       const struct schedule_turn *turn, json_t *errors)
+{
+	char path[64];
+	struct audit audit = {.method = "POST",
+			      .path = path,
+			      .address = "",
+			      .request_id = "",
+			      .actor_kind = "schedule",
+			      .actor = turn->name,
+			      .actor_id = turn->id};
+	int err;
+
+	str_print(
+		path, sizeof(path), "/%s/%lld/run",
+		turn->test_id ? "tests" : "projects",
+		(long long)(turn->test_id ? turn->test_id : turn->project_id));
+	store_audit_of(store, &audit);
+	err = turn->test_id ? start_test(store, conf, turn, errors)
+			    : start_project(store, turn, errors);
+	store_audit_of(store, NULL);
+	return err;
+}
+
 static int start(struct store *store, const struct controller_conf *conf,
 		 const struct schedule_turn *turn, int64_t now)
 {
 	json_t *errors = json_array();
 	char text[RUN_REFUSAL_BYTES];
-	int err = turn->test_id ? start_test(store, conf, turn, errors)
-				: start_project(store, turn, errors);
+	int err = start_noted(store, conf, turn, errors);
 
 	if (run_is_refusal(err)) {
 		run_refusal(text, err, errors);

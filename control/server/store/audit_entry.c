@@ -7,32 +7,46 @@
 #include <errno.h>
 #include <string.h>
 
+static const char *kind_of(const struct audit *a)
+{
+	if (a->actor_kind)
+		return a->actor_kind;
+	return a->key_id > 0 ? "key" : a->key_id < 0 ? "user" : "nobody";
+}
+
+static int64_t actor_id_of(const struct audit *a)
+{
+	if (a->actor_kind)
+		return a->actor_id;
+	return a->key_id < 0 ? -a->key_id : a->key_id;
+}
+
 int audit_begin(struct audit *a, struct db *db)
 {
 	struct db_value params[8];
 	struct db_value oldest;
+	int64_t actor_id;
 	int err;
 
 	if (!a || a->entry)
 		return 0;
+	actor_id = actor_id_of(a);
 	params[0] = DB_I(clock_wall_ns() / NS_PER_MS);
-	params[1] = db_text(a->key_id > 0   ? "key"
-			    : a->key_id < 0 ? "user"
-					    : "nobody");
-	params[2] = a->key_id ? DB_I(a->key_id > 0 ? a->key_id : -a->key_id)
-			      : db_text(NULL);
+	params[1] = db_text(kind_of(a));
+	params[2] = actor_id ? DB_I(actor_id) : db_text(NULL);
 	params[3] = db_text(a->address);
 	params[4] = db_text(a->request_id);
 	params[5] = db_text(a->method);
 	params[6] = db_text(a->path);
+	params[7] = db_text(a->actor);
 	err = db_query(db,
 		       "INSERT INTO audit (at, actor_kind, actor_id, actor, "
 		       "address, request_id, method, path, outcome) VALUES "
 		       "($1, $2, $3, CASE $2 WHEN 'key' THEN (SELECT name FROM "
 		       "api_key WHERE id = $3) WHEN 'user' THEN (SELECT name "
-		       "FROM web_user WHERE id = $3) END, $4, $5, $6, $7, "
-		       "'changed') RETURNING id",
-		       params, 7, db_integer_row, &a->entry);
+		       "FROM web_user WHERE id = $3) ELSE $8 END, $4, $5, $6, "
+		       "$7, 'changed') RETURNING id",
+		       params, 8, db_integer_row, &a->entry);
 	if (err < 0)
 		return err;
 	a->open = true;

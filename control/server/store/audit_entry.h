@@ -13,20 +13,24 @@ struct db;
 /* Entries kept; the oldest are deleted. */
 #define AUDIT_MAX 100000
 
-/* A request that may change something. All texts are borrowed. */
+/* A request that may change something, or what is done without one: by an option
+ * of the controller, by a schedule. All texts are borrowed. */
 struct audit {
 	const char *method;
-	const char *path;
-	const char *address; /* of the client */
-	const char *request_id;
+	const char *path;       /* or the option */
+	const char *address;    /* of the client; "": there is none */
+	const char *request_id; /* "": there is none */
 	int64_t key_id; /* API key; negative: a user of the pages; 0: nobody */
+	const char *actor_kind; /* without a request: command, schedule */
+	const char *actor;      /* its name */
+	int64_t actor_id;       /* of the schedule, or 0 */
 	/* the store's own */
 	int64_t entry; /* id of its entry; 0: it has changed nothing yet */
 	bool open;     /* the entry is not committed */
 };
 
-/** Write the entry of a request, at the begin of its first transaction.
- * @param a  NULL: of no request @return 0; -EIO */
+/** Write the entry, at the begin of its first transaction.
+ * @param a  NULL: nothing is noted @return 0; -EIO */
 int audit_begin(struct audit *a, struct db *db);
 
 /** The transaction has ended. */

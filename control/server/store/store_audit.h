@@ -14,9 +14,9 @@
 
 struct store;
 
-/** Name the request for which the store is changed from now on: its first change
- * writes one entry.
- * @param audit  borrowed until the next call; NULL: of no request */
+/** Name the request, option or schedule for which the store is changed from now
+ * on: its first change writes one entry.
+ * @param audit  borrowed until the next call; NULL: nothing is noted */
 void store_audit_of(struct store *s, struct audit *audit);
 
 /** Name the actor of the request, who has just signed in. */

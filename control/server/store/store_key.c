@@ -1,6 +1,7 @@
 #include "control/server/store/store_key.h"
 
 #include "base/str.h"
+#include "control/server/store/audit_entry.h"
 #include "control/server/store/store_db.h"
 
 #include <errno.h>
@@ -81,6 +82,8 @@ int store_key_create(struct store *s, const char *name, const char *rights_text,
 		       "rights, created_at, expires_at) "
 		       "VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
 		       params, 6, db_integer_row, &id);
+	if (err >= 0)
+		err = audit_record(*store_audit(s), db, "api_key", id);
 	err = store_write_end(s, err);
 	if (err < 0)
 		return err;

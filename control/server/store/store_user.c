@@ -1,6 +1,7 @@
 #include "control/server/store/store_user.h"
 
 #include "base/str.h"
+#include "control/server/store/audit_entry.h"
 #include "control/server/store/store_db.h"
 #include "control/server/store/store_key.h"
 
@@ -96,7 +97,10 @@ int store_user_put(struct store *s, const char *name, const char *password_hash,
 
 	if (err)
 		return err;
-	err = store_write_end(s, put(db, name, password_hash, rights, ret_id));
+	err = put(db, name, password_hash, rights, ret_id);
+	if (err >= 0)
+		err = audit_record(*store_audit(s), db, "web_user", *ret_id);
+	err = store_write_end(s, err);
 	return err < 0 ? err : 0;
 }
 
