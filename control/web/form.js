@@ -1,24 +1,50 @@
 // Messages, buttons, forms.
 
-import { byId, element } from './dom.js';
+import { byId, element, shape } from './dom.js';
 
 export function say(kind, text) {
   for (const id of ['failure', 'done']) byId(id).hidden = id !== kind;
   byId(kind).textContent = text;
 }
 
+// Say at a field what is wrong with it.
+function sayAt(input, detail) {
+  const node = element('span', null, 'wrong');
+  node.id = `wrong-${input.name}`;
+  node.append(shape('failed'), element('span', detail));
+  (input.closest('label') || input.parentElement).append(node);
+  input.setAttribute('aria-invalid', 'true');
+  input.setAttribute('aria-describedby', node.id);
+}
+
+// What the API said about a field stands there too; the first of these gets the focus.
 export function complain(error, form) {
   say('failure', error.message);
-  for (const name of (form && error.fields) || []) {
-    const input = form.elements.namedItem(name);
-    if (input && input.setAttribute) input.setAttribute('aria-invalid', 'true');
+  let first = null;
+  for (const { pointer, detail } of (form && error.errors) || []) {
+    const input = form.elements.namedItem(pointer.split('/')[1]);
+    if (!input || !input.setAttribute || input.hasAttribute('aria-describedby')) continue;
+    sayAt(input, detail);
+    first = first || input;
+  }
+  if (!first) return;
+  for (let fold = first.closest('details'); fold; fold = fold.parentElement.closest('details')) fold.open = true;
+  first.focus({ preventScroll: true });
+  first.scrollIntoView({ block: 'center' });
+}
+
+function forget(form) {
+  for (const node of form.querySelectorAll('.wrong')) node.remove();
+  for (const input of form.elements) {
+    input.removeAttribute('aria-invalid');
+    input.removeAttribute('aria-describedby');
   }
 }
 
 // Disable a button while its action runs.
 export async function during(button, work, form) {
   button.disabled = true;
-  for (const input of form ? form.elements : []) input.removeAttribute('aria-invalid');
+  if (form) forget(form);
   try {
     await work();
   } catch (error) {

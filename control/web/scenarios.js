@@ -24,19 +24,21 @@ async function recordsOf(name) {
   return lists[path].map((r) => [r.id, `${r.name} (${r.id})`]);
 }
 
+const shownAs = { true: 'yes', false: 'no' };
+
 async function input(param) {
   const base = param.name.split('.').pop();
   const usual = param.default === null || param.default === undefined ? ''
     : typeof param.default === 'string' ? param.default : JSON.stringify(param.default);
   let node;
   if (LISTS[base]) {
-    node = element('select');
+    node = element('select', null, 'in');
     options(node, await recordsOf(base), param.required ? '– choose –' : '–');
   } else if (param.values || param.type === 'boolean') {
-    node = element('select');
-    options(node, (param.values || ['true', 'false']).map((v) => [v, v]), usual ? `usual: ${usual}` : '–');
+    node = element('select', null, 'in');
+    options(node, (param.values || ['true', 'false']).map((v) => [v, shownAs[v] || v]), usual ? `usual: ${shownAs[usual] || usual}` : '–');
   } else {
-    node = element('input');
+    node = element('input', null, 'in');
     node.placeholder = usual || (param.example === undefined ? '' : `such as ${JSON.stringify(param.example)}`);
     if (base === 'password') node.type = 'password';
     node.autocomplete = 'off';
@@ -47,9 +49,13 @@ async function input(param) {
 }
 
 async function field(param) {
-  const label = element('label', `${param.name} `);
-  label.title = param.description;
-  label.append(await input(param), element('small', param.description));
+  const label = element('label', null, 'field');
+  const words = element('span');
+  words.append(element('span', param.role ? `${param.word}, ${param.role}` : param.word), element('span', param.name, 'key'));
+  const node = await input(param);
+  const suffix = element('span', null, 'suffix');
+  if (param.unit) suffix.append(node, element('span', param.unit, 'unit'));
+  label.append(words, param.unit ? suffix : node, element('span', param.description, 'hint'));
   return label;
 }
 

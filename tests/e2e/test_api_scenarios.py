@@ -55,7 +55,7 @@ def test_the_example_starts(controller, name):
     assert shown["scenario"] == name
     names = [p["name"] for p in shown["params"]]
     assert len(names) == len(set(names)) and "agentpool_id" in names
-    assert all(p["description"] and p["type"] for p in shown["params"])
+    assert all(p["description"] and p["type"] and p["word"] for p in shown["params"])
     conditions = controller.api("GET", f"/scenarios/{name}/conditions")
     assert conditions["conditions"] and conditions["example"]["conditions"]
     whole = controller.api("GET", f"/scenarios/{name}")["scenario"]

@@ -245,6 +245,12 @@ def test_scenarios(page, lab):
     page.fill(agentpool_id=f"pool ({lab.pool})", target_pool=f"t ({lab.target})")
     page.press("Start", "#form")  # an account is missing
     page.refused("username")
+    wrong = page.driver.switch_to.active_element  # opened, scrolled to
+    assert wrong.get_attribute("name").endswith("username") and wrong.is_displayed()
+    said = page.find(f"[id='{wrong.get_attribute('aria-describedby')}']")
+    assert said.is_displayed() and said.text in page.find("#failure").text
+    words = wrong.find_element(By.XPATH, "ancestor::label").text
+    assert words.startswith("User name") and wrong.get_attribute("name") in words
     page.fill(username="1001", password="not to be kept")
     page.press("Start", "#form")
     page.wait(lambda: page.all("#started a"))

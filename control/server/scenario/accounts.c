@@ -151,17 +151,18 @@ static int target_parse(json_t *value, json_t **ret)
 static const struct {
 	const char *name;
 	const char *type;
+	const char *word;
 	const char *text;
 } fields[] = {
-	{"credential_pool", "integer", "Credential pool. One for several roles is shared out among them: every role gets its part of it."},
-	{"username", "string", "Instead of a credential pool: the user name of one account."},
-	{"password", "string", "Password of username. It is kept encrypted and never shown."},
-	{"auth_username", "string", "User name for authentication, where it is another one."},
-	{"domain", "string", "SIP domain of username; without it the target's."},
-	{"display_name", "string", "Display name of username."},
-	{"extension", "string", "Extension of username."},
-	{"target_pool", "integer", "Target that is registered at and called through."},
-	{"target", "target", "Instead of a target: host, host:port, a SIP URI such as sip:192.0.2.1:5060;transport=tcp, or an object as a target has it."},
+	{"credential_pool", "integer", "Accounts", "Credential pool. One for several roles is shared out among them: every role gets its part of it."},
+	{"username", "string", "User name", "Instead of a credential pool: the user name of one account."},
+	{"password", "string", "Password", "Password of username. It is kept encrypted and never shown."},
+	{"auth_username", "string", "User name for authentication", "User name for authentication, where it is another one."},
+	{"domain", "string", "SIP domain", "SIP domain of username; without it the target's."},
+	{"display_name", "string", "Display name", "Display name of username."},
+	{"extension", "string", "Extension", "Extension of username."},
+	{"target_pool", "integer", "Target", "Target that is registered at and called through."},
+	{"target", "target", "Address of the target", "Instead of a target: host, host:port, a SIP URI such as sip:192.0.2.1:5060;transport=tcp, or an object as a target has it."},
 };
 /* clang-format on */
 
@@ -182,9 +183,10 @@ static int describe(json_t *params, const char *role, size_t i)
 
 	str_print(name, sizeof(name), "%s%s%s", role, role[0] ? "." : "",
 		  fields[i].name);
-	entry = json_pack("{s:s, s:s, s:b, s:n, s:s}", "name", name, "type",
-			  fields[i].type, "required", 0, "default",
-			  "description", fields[i].text);
+	entry = json_pack("{s:s, s:s, s:s, s:b, s:n, s:s}", "name", name,
+			  "type", fields[i].type, "word", fields[i].word,
+			  "required", 0, "default", "description",
+			  fields[i].text);
 	if (entry && role[0] &&
 	    json_object_set_new(entry, "role", json_string(role))) {
 		json_decref(entry);
