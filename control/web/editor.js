@@ -7,6 +7,7 @@ import { askName, pick, pickCondition } from './editor_pick.js';
 import { Draft, NEW, copyOf, editable, ofScenario } from './editor_model.js';
 import { drawSide } from './editor_side.js';
 import { drawSteps } from './editor_steps.js';
+import { lastFigures } from './last_figures.js';
 import { misfit } from './editor_json.js';
 import { drawText, isText, sayProblems, showFirstLine, startText, textFits, textReady } from './editor_text.js';
 import { sentence } from './editor_words.js';
@@ -22,6 +23,7 @@ let draft;
 let own = null; // id of the test; null: a new one
 let tag = null; // its ETag
 let chosen = null; // action in the inspector
+let figureOf = () => null; // of the last run
 let nodes = new Map(); // what is drawn of an action, a step, a condition
 
 const hooks = {
@@ -52,6 +54,7 @@ const hooks = {
 
 const ofConditions = {
   changed: () => changed(true),
+  last: (set, item) => figureOf(set, item),
   drawn: hooks.drawn,
   move: (set, item, by) => {
     draft.moveCondition(set, item, by);
@@ -244,6 +247,8 @@ async function load(id) {
   if (draft) draft.take(editable(found.test));
   else draft = new Draft(records.descriptions, editable(found.test));
   draft.saved();
+  const { verdict } = await api('GET', `/tests/${own}/verdict`);
+  figureOf = await lastFigures(found.test, verdict.last);
 }
 
 function preset(record) {

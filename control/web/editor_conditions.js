@@ -94,7 +94,7 @@ function fillSentence(draft, set, item, type, hooks, place) {
   };
   box.replaceChildren(el('b', null, type.word), el('span', { class: 'of' }, `, ${type.scope}:`),
     ...draft.fieldsOf(type, item).flatMap((f) => [' ', token(draft, f, item, changed)]),
-    ' ', el('span', { class: 'key' }, type.key));
+    ' ', el('span', { class: 'key' }, type.key), ' ', hooks.last(set, item) || '');
   marks();
 }
 
@@ -112,7 +112,7 @@ function row(draft, set, item, type, hooks) {
   return node;
 }
 
-// hooks: changed(), move(set, item, by), remove(set, item), removeSet(set), drawn(object, node)
+// hooks: changed(), last(set, item) -> the figure of the last run or null, move(set, item, by), remove(set, item), removeSet(set), drawn(object, node)
 export function drawConditions(box, draft, hooks) {
   let count = 0;
   hooks.number = () => ++count;

@@ -5,6 +5,7 @@ import {
 } from './page.js';
 import { crumbs, el, plural, table, when } from './report_ui.js';
 import { halves, passRate, tile, TRENDS } from './trend.js';
+import { lastFigures } from './last_figures.js';
 import { startDialog } from './test_start.js';
 import { conditionWords, namesOf, roleTag, rolesOf, stepNodes } from './test_words.js';
 
@@ -109,11 +110,16 @@ function drawRuns(runs, total) {
   ]) : empty('No run', 'Its runs are listed here.'));
 }
 
-function drawConditions() {
+let measured = ''; // session id of the run whose figures stand beside the conditions
+
+async function drawConditions(last) {
+  if (measured === (last ? last.session_id : null)) return;
+  measured = last ? last.session_id : null;
+  const figureOf = await lastFigures(test, last);
   const roles = rolesOf(test.steps);
   const rows = conditionWords(test.conditions || [], descriptions);
   byId('conditions').replaceChildren(...(rows.length ? rows.map((c) => el('div', { class: 'word-row' }, roleTag(c.role, roles),
-    el('b', null, c.words), el('span', { class: 'note' }, c.scope))) : [empty('No condition', 'Only the built-in checks are judged: registrations, and that calls are placed.')]));
+    el('span', null, el('b', null, c.words), ' ', figureOf(c.set, c.entry)), el('span', { class: 'note' }, c.scope))) : [empty('No condition', 'Only the built-in checks are judged: registrations, and that calls are placed.')]));
 }
 
 function line(...nodes) {
@@ -144,6 +150,7 @@ async function refresh() {
     drawTrends(trend);
     drawRuns(listed.runs, listed.total);
   });
+  await drawConditions(verdict.last);
 }
 
 async function follow() {
@@ -157,7 +164,6 @@ startPage(async () => {
   drawTools();
   const names = await namesOf(test.steps, descriptions);
   byId('test-steps').replaceChildren(...(test.steps.length ? stepNodes(test.steps, descriptions, names) : [empty('No step', 'The test does nothing yet.')]));
-  drawConditions();
   drawCallbacks();
   drawSchedules(await all('/schedules', 'schedules'));
   await refresh();

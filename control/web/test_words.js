@@ -70,12 +70,12 @@ function entryWords(entry, known) {
   }).join(' ');
 }
 
-// @return [{role, words, scope}]
+// @return [{role, words, scope, set, entry}]
 export function conditionWords(conditions, descriptions) {
   return conditions.flatMap((set) => {
     const key = set.condition_type.startsWith(`${set.role}-`) ? set.condition_type.slice(set.role.length + 1) : set.condition_type;
     const known = descriptions.conditions.find((c) => c.key === key);
-    return (set.conditions || []).map((entry) => ({ role: set.role,
+    return (set.conditions || []).map((entry) => ({ role: set.role, set, entry,
       words: known ? `${known.word}: ${entryWords(entry, known)}` : `${set.condition_type}: ${JSON.stringify(entry)}`,
       scope: known ? known.scope : '' }));
   });

@@ -190,6 +190,32 @@ def test_figures_of_a_call(bench, browser, cookie, media):
     assert "undefined" not in shown
 
 
+def test_last_figures_stand_beside_the_conditions(bench, browser, cookie, media):
+    """On the page of the test and in its editor, until the test is changed."""
+    run = bench.api("GET", f"/runs/{media[1]}")["run"]
+    was = [(f"last run: {v['actual']}", "" if v["passed"] else "bad")
+           for v in run["verdicts"] if not v["built_in"]]
+    assert len(was) == 2 and was[1][1] == "bad"
+
+    def shown(path, ready):
+        browser.get(f"{bench.controller.witness().url}{path}")
+        drawn(browser, ready)
+        assert [c for c in complaints(browser) if c["level"] != "DEBUG"] == []
+        return [(n.text, n.get_attribute("class").replace("last-figure", "").strip())
+                for n in found(browser, "#conditions .last-figure")]
+
+    paths = [(f"/tests/{run['test_id']}", "done"), (f"/tests/{run['test_id']}/edit", "done")]
+    assert [shown(*p) for p in paths] == [was, was]
+    value = found(browser, "#conditions [data-key=value] input")[-1]
+    value.clear()
+    assert [n.text for n in found(browser, "#conditions .last-figure")] == [w[0] for w in was]
+    browser.execute_script(
+        "window.addEventListener('beforeunload', (e) => e.stopImmediatePropagation(), true)")
+    test = bench.api("GET", f"/tests/{run['test_id']}")["test"]
+    bench.api("PUT", f"/tests/{run['test_id']}", {**test, "description": "changed since"})
+    assert [shown(*p) for p in paths] == [[], []]
+
+
 def test_sound_and_files(bench, browser, cookie, media):
     opened(browser, details(bench, media[1]))
     waits(browser, lambda: len(found(browser, "#clock .wave svg path")) == 2)
