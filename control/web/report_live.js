@@ -85,6 +85,7 @@ export function drawLive(model, card, host) {
       ['Ended', (r) => String(r.ended), 'num'], ['Failed', (r) => el('span', { class: r.failed ? 'bad' : '' }, String(r.failed)), 'num']]));
   }
   if (live.length) nodes.push(fold(`${plural(live.length, 'leg')} in progress`, () => liveCalls(model, live), live.length <= FEW, 'live'));
+  if (live.length && model.roles.length > 1) nodes.push(el('p', { class: 'note body' }, 'A call between two roles has two legs, one of each role. The report has them as one call.'));
   if (model.report.states.length >= STATES_MOST) {
     nodes.push(el('p', { class: 'note body' }, `The first ${STATES_MOST.toLocaleString('en')} states are shown; later calls are in the plots.`));
   }
