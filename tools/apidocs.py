@@ -71,36 +71,40 @@ class Page:
             limits.append(f"default {text(json.dumps(schema['default']))}")
         return kinds + (", " + ", ".join(limits) if limits else "")
 
-    def rows(self, members, required=()):
-        self.put("<table>")
+    def table(self, caption):
+        self.put(f'<table><caption class="sr">{text(caption)}</caption>')
+
+    def rows(self, caption, members, required=()):
+        self.table(caption)
         for name, schema in members:
             mark = " <b>*</b>" if name in required else ""
-            self.put(f"<tr><th><code>{text(name)}</code>{mark}</th><td>{self.type_of(schema)}"
+            self.put(f"<tr><th scope=\"row\"><code>{text(name)}</code>{mark}</th><td>{self.type_of(schema)}"
                      f"</td><td>{prose(schema.get('description', ''))}</td></tr>")
         self.put("</table>")
 
-    def members(self, schema):
+    def members(self, name, schema):
         """The members of an object; the line of HTML for any other type."""
         if schema.get("type") == "object":
             members = list(schema.get("properties", {}).items()) + \
                 list(schema.get("patternProperties", {}).items())
-            self.rows(members, schema.get("required", ()))
+            self.rows(f"Members of {name}", members, schema.get("required", ()))
         else:
             self.put(f"<p>{self.type_of(schema)}</p>")
 
-    def parameters(self, nodes):
-        self.put("<h4>Parameters</h4><table>")
+    def parameters(self, operation, nodes):
+        self.put("<h3>Parameters</h3>")
+        self.table(f"Parameters of {operation}")
         for node in nodes:
             p, _ = self.named(node)
             mark = " <b>*</b>" if p.get("required") else ""
-            self.put(f"<tr><th><code>{text(p['name'])}</code>{mark}</th><td>{p['in']}</td>"
+            self.put(f"<tr><th scope=\"row\"><code>{text(p['name'])}</code>{mark}</th><td>{p['in']}</td>"
                      f"<td>{self.type_of(p['schema'])}</td>"
                      f"<td>{prose(p.get('description', ''))}</td></tr>")
         self.put("</table>")
 
     def body(self, node):
         body, _ = self.named(node)
-        self.put("<h4>Body</h4>")
+        self.put("<h3>Body</h3>")
         for media, content in body["content"].items():
             self.put(f"<p><code>{media}</code>: {self.type_of(content['schema'])}</p>")
             examples = [content["example"]] if "example" in content else \
@@ -108,8 +112,9 @@ class Page:
             for example in examples:
                 self.put(f"<pre>{text(json.dumps(example, indent=1, ensure_ascii=False))}</pre>")
 
-    def responses(self, responses):
-        self.put("<h4>Answers</h4><table>")
+    def responses(self, operation, responses):
+        self.put("<h3>Answers</h3>")
+        self.table(f"Answers of {operation}")
         for code, node in responses.items():
             response, _ = self.named(node)
             shapes = [self.type_of(c["schema"]) if "$ref" in c["schema"] or
@@ -118,7 +123,7 @@ class Page:
                                       c["schema"]["properties"].items()) + "}"
                       for c in response.get("content", {}).values()]
             names = ", ".join(response.get("headers", {}))
-            self.put(f"<tr><th>{code}</th><td>{prose(response['description'])}</td>"
+            self.put(f"<tr><th scope=\"row\">{code}</th><td>{prose(response['description'])}</td>"
                      f"<td>{' '.join(shapes)}</td><td>{names}</td></tr>")
         self.put("</table>")
 
@@ -131,10 +136,10 @@ class Page:
             self.put(f"<p>Deprecated: use <code>{text(o['x-successor'])}</code>.</p>")
         self.put(f"<p>{prose(o.get('description', ''))}</p>")
         if o.get("parameters"):
-            self.parameters(o["parameters"])
+            self.parameters(o["operationId"], o["parameters"])
         if "requestBody" in o:
             self.body(o["requestBody"])
-        self.responses(o["responses"])
+        self.responses(o["operationId"], o["responses"])
         self.put("</details>")
 
     def write(self):
@@ -142,7 +147,12 @@ class Page:
         self.put('<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
                  '<meta name="viewport" content="width=device-width">'
                  f"<title>{text(d['info']['title'])}</title>"
-                 '<link rel="stylesheet" href="/static/apidocs.css"></head><body>')
+                 '<link rel="icon" href="/static/favicon.svg" type="image/svg+xml">'
+                 '<link rel="stylesheet" href="/static/offhook.css">'
+                 '<link rel="stylesheet" href="/static/apidocs.css"></head><body>'
+                 '<a class="skip" href="#main">Skip to content</a>'
+                 '<header class="top"><a class="brand" href="/"><img src="/static/favicon.svg" '
+                 'alt="">Offhook</a></header><main class="page" id="main" tabindex="-1">')
         self.put(f"<h1>{text(d['info']['title'])} {text(d['info']['version'])}</h1>")
         for paragraph in d["info"]["description"].strip().split("\n\n"):
             self.put(f"<p>{prose(paragraph)}</p>")
@@ -160,9 +170,9 @@ class Page:
         for name, schema in d["components"]["schemas"].items():
             self.put(f'<details id="schema-{name}" class="schema"><summary><code>{name}</code>'
                      f"</summary><p>{prose(schema.get('description', ''))}</p>")
-            self.members(schema)
+            self.members(name, schema)
             self.put("</details>")
-        self.put("</body></html>\n")
+        self.put("</main></body></html>\n")
         return "\n".join(self.out)
 
 

@@ -2,7 +2,7 @@
 
 import { shortAddress } from './report_model.js';
 import { drawArrow } from './report_ladder.js';
-import { el, figure, roleTag, short, svg } from './report_ui.js';
+import { el, figure, roleTag, scrolling, short, svg } from './report_ui.js';
 
 const ROW = 30;
 const COLUMNS_PX = 210 + 70 + 70 + 118 + 24; // beside the drawing, as compare.css has it
@@ -118,7 +118,7 @@ export function drawLadder(merged, rows, room) {
     if (!row.fold) messageRow(node, row, y, { x, place, width, gutter, small });
     else foldRow(node, row, y, width, () => scroll.replaceWith(drawLadder(merged, [...rows.slice(0, i), ...row.fold, ...rows.slice(i + 1)], room)));
   });
-  const scroll = el('div', { class: 'scroll' }, node);
+  const scroll = scrolling(node, 'SIP messages of both runs');
   if (!rows.length) scroll.replaceChildren(el('p', { class: 'empty' }, 'No message was recorded in both runs.'));
   return scroll;
 }

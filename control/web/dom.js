@@ -54,7 +54,7 @@ function bar(run) {
 export function strip(runs) {
   const node = element('span', null, 'strip');
   const bad = runs.filter((r) => r.status !== 'passed').length;
-  node.setAttribute('role', 'img');
+  node.setAttribute('role', 'group');
   node.setAttribute('aria-label', runs.length ? `last ${runs.length} runs, ${bad} not passed` : 'no run');
   node.append(...runs.map(bar).reverse());
   return node;
@@ -69,6 +69,23 @@ export function keepingFocus(draw) {
   if (!wanted || held.isConnected) return;
   const again = [...document.querySelectorAll('main a, main button')].find((n) => key(n) === wanted);
   if (again) again.focus();
+}
+
+const sized = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+    else target.removeAttribute('tabindex');
+  }
+});
+
+// A box whose content may be wider than the page: while it is, the keyboard can scroll it.
+export function scrolling(content, name) {
+  const node = element('div', null, 'scroll');
+  node.setAttribute('role', 'group');
+  node.setAttribute('aria-label', name);
+  if (content) node.append(content);
+  sized.observe(node);
+  return node;
 }
 
 export function empty(title, text) {

@@ -129,7 +129,7 @@ function changeRow(change) {
 function lastReport(test) {
   const node = link(null, `/run/details/${test.last.session_id}`);
   node.append(timeNode(test.last.started_at, ago));
-  node.ariaLabel = `Last report of ${test.test_name}`;
+  node.ariaLabel = `${node.textContent}: last report of ${test.test_name}`;
   return node;
 }
 

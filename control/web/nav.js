@@ -99,7 +99,7 @@ async function startFrame() {
   for (const id of ['nav', 'find', 'menu', 'me']) byId(id).hidden = false;
   byId('me').textContent = session.user.name.slice(0, 2).toUpperCase();
   byId('me').title = `Signed in as ${session.user.name}`;
-  byId('me').setAttribute('aria-label', `Account of ${session.user.name}`);
+  byId('me').setAttribute('aria-label', `${byId('me').textContent}, account of ${session.user.name}`);
   byId('me').addEventListener('click', account);
   byId('find').addEventListener('click', search);
   byId('menu').addEventListener('click', () => {

@@ -1,7 +1,7 @@
 // The SIP messages as a ladder: one column an address, the role above it, and the message that is
 // chosen at the right.
 
-import { el, svg, icon, shape, plural, bytes } from './report_ui.js';
+import { el, svg, icon, scrolling, shape, plural, bytes } from './report_ui.js';
 
 const ROW = 30;
 const GAP = 20;
@@ -187,14 +187,15 @@ export class Ladder {
           row.media.text.length * 6.3 < room2 ? row.media.text : row.media.one);
       } else this.arrow(node, row, { x, place, full, gutter });
     }
-    return el('div', { class: 'scroll' }, node);
+    return scrolling(node, 'SIP messages');
   }
 
   arrow(node, { m, y }, { x, place, full, gutter }) {
     const refused = m.code >= 400 && ![401, 407].includes(m.code);
-    const group = svg('g', { class: 'ladder-row', tabindex: -1, role: 'button', 'data-index': m.index,
-      'aria-label': `${this.clock(m).toFixed(3)} s, ${m.dir} by ${m.role}: ${m.line}` });
-    const add = (tag, attributes, text) => group.appendChild(svg(tag, attributes, text));
+    const group = svg('g', { class: 'ladder-row', tabindex: -1, role: 'button', 'data-index': m.index });
+    // the title is the name of the row and says what its texts say, and more
+    group.append(svg('title', {}, `${this.clock(m).toFixed(3)} s, ${m.dir} by ${m.role}: ${m.line}`));
+    const add = (tag, attributes, text) => group.appendChild(svg(tag, { 'aria-hidden': 'true', ...attributes }, text));
     add('rect', { x: 0, y, width: full, height: ROW, class: `row-hit${refused ? ' refused' : ''}` });
     add('text', { x: gutter - 12, y: y + 20, 'text-anchor': 'end', class: refused ? 'axis bad' : 'axis' }, this.clock(m).toFixed(3));
     drawArrow(add, { from: x(place.get(m.from)), to: x(place.get(m.to)), y: y + 21, ink: refused ? 'var(--fail)' : 'var(--ink-2)', width: refused ? 2 : 1.4,

@@ -1,9 +1,9 @@
 // Nodes of the run's pages. Texts are inserted through textContent alone: nothing that a peer
 // sent can become markup.
 
-import { icon, shape } from './dom.js';
+import { icon, scrolling, shape } from './dom.js';
 
-export { icon, shape };
+export { icon, scrolling, shape };
 
 const SVG = 'http://www.w3.org/2000/svg';
 
@@ -90,8 +90,7 @@ export function table(caption, rows, columns) {
   const head = el('tr', null, ...columns.map(([title, , kind]) => el('th', { scope: 'col', class: kind }, title)));
   const lines = rows.map((row) => el('tr', null, ...columns.map(
     ([, cell, kind]) => el('td', { class: kind }, cell(row)))));
-  return el('div', { class: 'scroll' }, el('table', null, el('caption', { class: 'sr' }, caption),
-    el('thead', null, head), el('tbody', null, ...lines)));
+  return scrolling(el('table', null, el('caption', { class: 'sr' }, caption), el('thead', null, head), el('tbody', null, ...lines)), caption);
 }
 
 const openFolds = new Map(); // by their key: a page that is drawn again keeps them

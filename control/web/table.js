@@ -1,6 +1,6 @@
 // Tables of records.
 
-import { byId, element } from './dom.js';
+import { byId, element, scrolling } from './dom.js';
 
 // columns: [title, row -> text or node, 'number' | 'wide' | undefined]
 export function table(rows, columns, caption) {
@@ -33,7 +33,6 @@ function captionOf(node) {
 }
 
 export function fill(id, rows, columns, nothing) {
-  const box = element('div', null, 'scroll');
-  if (rows.length) box.append(table(rows, columns, captionOf(byId(id))));
-  byId(id).replaceChildren(rows.length ? box : element('p', nothing, 'empty'));
+  const caption = captionOf(byId(id));
+  byId(id).replaceChildren(rows.length ? scrolling(table(rows, columns, caption), caption) : element('p', nothing, 'empty'));
 }

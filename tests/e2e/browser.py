@@ -1,6 +1,7 @@
 """A headless Chromium with its own profile."""
 import base64
 import contextlib
+import json
 import os
 import tempfile
 from pathlib import Path
@@ -43,9 +44,25 @@ UNSAID = """return [...document.querySelectorAll('main svg, main canvas')].filte
   !n.closest('[aria-hidden=true]') && !n.getAttribute('aria-label')).map((n) => n.outerHTML)"""
 
 
+AXE = r"""const done = arguments[0];
+axe.run(document, { resultTypes: ['violations'] }).then((found) => done([axe.version, found.violations.map((v) => ({
+  rule: v.id, impact: v.impact, help: v.help, nodes: v.nodes.map((n) => `${n.html.slice(0, 300)} ${n.failureSummary.split('\n').slice(1, 3).join(' ')}`) }))]), (e) => done(String(e)))"""
+
+
+def axe(driver, name, width, theme):
+    """For tools/check-axe: what axe-core finds on the page, a line of JSON a look."""
+    driver.execute_script(Path(os.environ["OFFHOOK_AXE"]).read_text(encoding="utf-8"))
+    driver.set_script_timeout(600)  # the page about the API is long
+    version, found = driver.execute_async_script(AXE)
+    with open(os.environ["OFFHOOK_AXE_FOUND"], "a", encoding="utf-8") as f:
+        f.write(json.dumps({"page": name, "width": width, "theme": theme, "version": version,
+                            "found": found}) + "\n")
+
+
 def looked_at(driver, name):
     """Two widths, two themes and a zoom of 200 %: nothing is cut off, everything has a name.
-    tools/screenshots keeps the pictures."""
+    tools/screenshots keeps the pictures, tools/check-axe lets axe-core look as well. They run the
+    tests that are marked "looks"."""
     folder = os.environ.get("OFFHOOK_SCREENSHOTS")
     driver.execute_script("window.scrollTo(0, 0)")
     driver.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": True})
@@ -60,6 +77,8 @@ def looked_at(driver, name):
             assert driver.execute_script(UNNAMED) == [] and driver.execute_script(UNSAID) == []
             assert driver.execute_script("return document.querySelectorAll('h1').length") == 1
             assert driver.find_elements("css selector", "th:not([scope])") == []
+            if "OFFHOOK_AXE" in os.environ and scale == 1:
+                axe(driver, name, width, theme)
             if folder and scale == 1:
                 picture = driver.execute_cdp_cmd("Page.captureScreenshot", {
                     "captureBeyondViewport": True})

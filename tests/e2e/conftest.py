@@ -30,6 +30,10 @@ rewrite.saferepr = lambda value, maxsize=None: \
     short(value, maxsize) if maxsize else repr(value)[:MESSAGE_CHARS]
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "looks: has a page looked at, see browser.looked_at()")
+
+
 def pytest_runtest_setup():
     logs.test_begins()
 

@@ -1,6 +1,7 @@
 """Every page for keyboards, screen readers and large letters: own checks beside those of
 browser.looked_at(), which has widths, themes, zoom, names of controls and drawings."""
 import os
+from types import SimpleNamespace
 
 import pytest
 import requests
@@ -26,9 +27,14 @@ def lab():
         project, (lab.one, _) = lab.project("passed", "failed")
         lab.make("schedules", name="nightly", test_id=lab.one, cron="@daily")
         lab.make("callback-templates", name="chat", content_type="application/json", body="{}")
-        data = c.api("POST", f"/projects/{project}/run", {"report.mode": "kiosk"})
+        data = c.api("POST", "/projects/run", {"id": project, "report.mode": "kiosk"})["data"]
         with lab.worker():
             lab.ended(data["project_run_uuid"])
+            kiosk = c.api("POST", f"/tests/{lab.one}/run", {"report.mode": "kiosk"})["data"]
+            lab.waits_for(lambda: c.api("GET", "/runs?filtername=is_finished&filterval=0")["total"] == 0)
+        lab.project_run = f"/run/project/{data['project_run_uuid']}"
+        lab.public = {name: "/kiosk" + d["report_url"].split("/kiosk")[1] for name, d in (
+            ("kiosk-project", data), ("kiosk", kiosk))}
         lab.runs = [r["session_id"] for r in c.api("GET", "/runs")["runs"]]
         yield lab
 
@@ -63,7 +69,7 @@ def open_page(page, path):
     page.driver.get(page.lab.c.witness().url + path)
     page.wait(lambda: page.driver.execute_script(
         "const d = document.body.dataset; return d.drawn === 'done' || d.ready === '1'"
-        " || Boolean(document.querySelector('#status'))"))
+        " || Boolean(document.querySelector('#status, .schema'))"))
 
 
 def skip_link(page):
@@ -101,25 +107,43 @@ def focus_follows_the_page(page):
         places.append(place)
 
 
+@pytest.mark.looks
 def test_every_page(driver, lab):
     page = Page(driver, lab).sign_in("adm")
     paths = ADDRESSES + [f"/tests/{lab.one}", f"/tests/{lab.one}/edit", "/tests/new", "/account",
-                         f"/run/details/{lab.runs[0]}",
+                         f"/run/details/{lab.runs[0]}", lab.project_run,
                          f"/runs/compare?a={lab.runs[1]}&b={lab.runs[0]}"]
-    wrong = {}
     for path in paths:
-        open_page(page, path)
-        found = driver.execute_script(WRONG)
-        if found:
-            wrong[path] = found
-            print(path, found)
-        skip_link(page)
-        focus_follows_the_page(page)
-        assert serious(driver) == [], path
-    assert wrong == {}
+        accessible(page, path)
+    open_page(page, "/account")
+    looked_at(driver, "account")
     open_page(page, "/tests/nothing")
     assert driver.execute_script(WRONG) == []
+    skip_link(page)
     looked_at(driver, "access-error")
+
+
+def accessible(page, path):
+    open_page(page, path)
+    assert page.driver.execute_script(WRONG) == [], path
+    skip_link(page)
+    focus_follows_the_page(page)
+    assert serious(page.driver) == [], path
+
+
+@pytest.mark.looks
+def test_pages_for_who_is_not_signed_in(driver, lab):
+    driver.delete_all_cookies()
+    serious(driver)  # forgets what an earlier test provoked
+    page = Page(driver, lab)
+    for name, path in [*lab.public.items(), ("login", "/login?next=/runs"), ("apidocs", "/apidocs")]:
+        accessible(page, path)
+        looked_at(driver, name)
+    fresh = Page(driver, SimpleNamespace(c=Controller()))
+    with fresh.lab.c:
+        accessible(fresh, "/setup")
+        assert page.find("#setup").is_displayed()
+        looked_at(driver, "setup")
 
 
 def test_icon(lab):

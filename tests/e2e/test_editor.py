@@ -394,6 +394,7 @@ def test_unsaved_changes_are_asked_about(page, lab):
     assert leaves(page)
 
 
+@pytest.mark.looks
 def test_it_is_seen_and_named(page, lab):
     page.open("/tests/new")
     looked_at(page.driver, "editor-new")
@@ -447,6 +448,7 @@ def put_text(page, record):
         record if isinstance(record, str) else json.dumps(record, indent=2))
 
 
+@pytest.mark.looks
 def test_the_same_test_as_json(page, lab):
     number = made(lab)
     before = lab.c.api("GET", f"/tests/{number}")["test"]
@@ -524,6 +526,7 @@ def test_what_a_start_lacks_is_shown_at_its_field(page, lab):
     page.saved()
 
 
+@pytest.mark.looks
 def test_the_yaml_is_what_apply_reads(page, lab, build, tmp_path):
     """The test is as the file says: apply finds no difference. Then the file makes another one."""
     number = made(lab, name="No: 1", tags=["yes", "10", "a, b"], retries_on_failure=2,

@@ -111,6 +111,7 @@ def open_error(page, path, status):
     assert len(found) == 1 and f"status of {status}" in found[0], found
 
 
+@pytest.mark.looks
 def test_in_a_browser(driver, lab):
     page = Page(driver, lab).sign_in("rea")
     for path, status, link, address in (

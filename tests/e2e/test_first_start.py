@@ -58,6 +58,7 @@ def set_up(page, c):
     assert page.driver.execute_script("return location.pathname") == "/"
 
 
+@pytest.mark.looks
 def test_from_the_code_to_the_verdict(driver, ports, tmp_path):
     with Kamailio(tmp_path, ports.sip), Controller(**QUICK) as c:
         page = Page(driver, SimpleNamespace(c=c))

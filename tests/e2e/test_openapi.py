@@ -376,7 +376,7 @@ def test_page_in_a_browser(server):
         assert "filtername" in runs.text and "has_passed" in \
             browser.find_element(By.ID, "schema-RunColumn").get_attribute("textContent")
         # its style sheet was loaded, and every link has a target
-        width = browser.find_element(By.TAG_NAME, "body").value_of_css_property("max-width")
+        width = browser.find_element(By.TAG_NAME, "main").value_of_css_property("max-width")
         assert width != "none"
         lost = browser.execute_script(
             "return [...document.querySelectorAll('a[href^=\"#\"]')].map(a => a.hash.slice(1))"

@@ -236,6 +236,7 @@ def test_callback_templates(page, lab):
     assert lab.c.api("GET", "/callback-templates")["total"] == 0
 
 
+@pytest.mark.looks
 def test_scenarios(page, lab):
     page.open("/scenarios")
     listed = lab.c.api("GET", "/scenarios?count=1000")["scenarios"]
@@ -251,6 +252,7 @@ def test_scenarios(page, lab):
     assert said.is_displayed() and said.text in page.find("#failure").text
     words = wrong.find_element(By.XPATH, "ancestor::label").text
     assert words.startswith("User name") and wrong.get_attribute("name") in words
+    looked_at(page.driver, "scenario-form")
     page.fill(username="1001", password="not to be kept")
     page.press("Start", "#form")
     page.wait(lambda: page.all("#started a"))
@@ -464,6 +466,7 @@ def test_records_are_made_changed_and_deleted(driver, lab, path, values, shown):
     assert "owned" not in driver.title and serious(driver) == []
 
 
+@pytest.mark.looks
 def test_report_of_a_project_run(page, lab):
     data = lab.c.api("POST", "/projects/run", {"id": lab.standing, "report.mode": "kiosk"})["data"]
     with lab.worker():
@@ -505,6 +508,7 @@ ADDRESSES = ["/", "/tests", "/runs", "/agents", "/pools", "/targets", "/accounts
              "/projects", "/keys", "/users", "/audit", "/scenarios", "/schedules", "/callbacks"]
 
 
+@pytest.mark.looks
 @pytest.mark.parametrize("path", ADDRESSES)
 def test_every_page(driver, lab, path):
     """With names that are markup."""

@@ -115,6 +115,7 @@ def width(browser, pixels):
         "width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": pixels < 500})
 
 
+@pytest.mark.looks
 def test_the_answer_comes_first(bench, browser, cookie, media):
     opened(browser, details(bench, media[1]))
     assert text(browser, "#status") == "Failed"
@@ -285,6 +286,7 @@ def test_share_and_revoke(bench, browser, cookie):
     assert requests.get(details(bench, session), timeout=60).status_code == 401
 
 
+@pytest.mark.looks
 def test_live_run_turns_into_the_report(bench, browser, cookie):
     session = bench.start(bench.single_call(duration=60))
     opened(browser, details(bench, session), "partly")
@@ -469,6 +471,7 @@ def two(bench, fake):
         bench.api("DELETE", f"/runs/{session}")
 
 
+@pytest.mark.looks
 def test_two_runs_are_compared(bench, browser, cookie, two):
     passed, failed = two
     opened(browser, details(bench, failed))

@@ -62,6 +62,7 @@ def page(driver, lab):
     return Page(driver, lab).sign_in("wil")
 
 
+@pytest.mark.looks
 def test_what_it_is(page, lab):
     page.open(f"/tests/{lab.ivr}")
     assert page.find("h1").text.startswith("IVR " + MARKUP)
@@ -178,6 +179,7 @@ def test_verdict_and_history(driver, stored, name):
     assert serious(driver) == []
 
 
+@pytest.mark.looks
 def test_trends_are_of_its_runs_alone(driver, stored):
     answer = stored.c.api("GET", f"/tests/{stored.tests['trend'][0]}/verdict")
     whole = stored.c.api("GET", "/overview")["overview"]["trend"]
