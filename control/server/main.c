@@ -6,6 +6,8 @@
 #include "conf/controller_conf.h"
 #include "control/server/api/appimages.h"
 #include "control/server/api/routes.h"
+#include "control/server/backup/command.h"
+#include "control/server/backup/snapshot.h"
 #include "control/server/callback/callback.h"
 #include "control/server/configured_pool.h"
 #include "control/server/health.h"
@@ -49,6 +51,22 @@ struct options {
 	const char *rights;       /* NULL: not given */
 	bool check_config;
 	bool check_health;
+	const struct command *command; /* NULL: none */
+	struct backup_options backup;
+};
+
+/* Commands beside the options. */
+struct command {
+	const char *name;
+	bool needs_file;
+	int (*run)(const struct controller_conf *conf,
+		   const struct backup_options *o);
+};
+
+static const struct command commands[] = {
+	{"backup", true, backup_command},
+	{"restore", true, restore_command},
+	{"check", false, check_command},
 };
 
 static const char usage[] =
@@ -59,6 +77,11 @@ static const char usage[] =
 	"[--rights RIGHTS]\n"
 	"       offhook-controller [--config FILE] --check-config\n"
 	"       offhook-controller [--config FILE] --check-health\n"
+	"       offhook-controller [--config FILE] backup [--force] "
+	"[--with-key] FILE\n"
+	"       offhook-controller [--config FILE] restore [--force] "
+	"[--without-key] FILE\n"
+	"       offhook-controller [--config FILE] check [FILE]\n"
 	"\n"
 	"  --config FILE      read FILE instead of " DEFAULT_CONF "\n"
 	"  --create-key NAME  make an API key, print it as JSON and exit; the\n"
@@ -71,7 +94,44 @@ static const char usage[] =
 	"  --check-config     check the configuration and exit\n"
 	"  --check-health     exit with 0 if the running controller answers, else\n"
 	"                     with 1\n"
+	"  backup FILE        write the database and all files to FILE, also "
+	"while\n"
+	"                     the controller is running\n"
+	"  restore FILE       put a backup in place; the controller must not "
+	"be\n"
+	"                     running\n"
+	"  check [FILE]       check a backup, or the controller's data; exit "
+	"status 1:\n"
+	"                     something is wrong\n"
+	"  --force            replace FILE, or the data that is there, which "
+	"is kept\n"
+	"                     under other names\n"
+	"  --with-key         write the master key to the backup, too\n"
+	"  --without-key      restore although the master key is lost\n"
 	"  --version, --help\n";
+
+/* @return 0; 2: wrong usage */
+static int read_command(struct options *o, int count, char **words)
+{
+	const struct backup_options *b = &o->backup;
+	const bool has_options = b->force || b->with_key || b->without_key;
+
+	if (count == 0)
+		return has_options ? 2 : 0;
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		if (strcmp(words[0], commands[i].name) == 0)
+			o->command = &commands[i];
+	if (!o->command || count > 2 || (o->command->needs_file && count < 2))
+		return 2;
+	if (o->create_key || o->set_password || o->rights || o->check_config ||
+	    o->check_health ||
+	    (b->with_key && o->command->run != backup_command) ||
+	    (b->without_key && o->command->run != restore_command) ||
+	    (b->force && o->command->run == check_command))
+		return 2;
+	o->backup.file = words[1];
+	return 0;
+}
 
 /* @return 0: go on; 1: exit well; 2: wrong usage */
 static int read_options(struct options *o, int argc, char **argv)
@@ -83,6 +143,9 @@ static int read_options(struct options *o, int argc, char **argv)
 		{"set-password", required_argument, NULL, 'p'},
 		{"check-config", no_argument, NULL, 'n'},
 		{"check-health", no_argument, NULL, 'H'},
+		{"force", no_argument, NULL, 'f'},
+		{"with-key", no_argument, NULL, 'w'},
+		{"without-key", no_argument, NULL, 'o'},
 		{"version", no_argument, NULL, 'V'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
@@ -111,6 +174,15 @@ static int read_options(struct options *o, int argc, char **argv)
 		case 'H':
 			o->check_health = true;
 			break;
+		case 'f':
+			o->backup.force = true;
+			break;
+		case 'w':
+			o->backup.with_key = true;
+			break;
+		case 'o':
+			o->backup.without_key = true;
+			break;
 		case 'V':
 			version_print("offhook-controller");
 			return 1;
@@ -122,7 +194,7 @@ static int read_options(struct options *o, int argc, char **argv)
 			return 2;
 		}
 	}
-	if (optind == argc &&
+	if (read_command(o, argc - optind, argv + optind) == 0 &&
 	    (!o->rights || right_parse(o->rights, &right) == 0) &&
 	    !(o->create_key && o->set_password))
 		return 0;
@@ -316,6 +388,7 @@ static int serve(struct controller *c, const sigset_t *stop_signals)
 {
 	struct route_table tables[2];
 	char uploads[CONF_PATH_BYTES];
+	struct snapshot_service *snapshots;
 	int signal_number, err;
 
 	err = begin_store(c);
@@ -324,9 +397,14 @@ static int serve(struct controller *c, const sigset_t *stop_signals)
 	err = sessions_new(&c->sessions, c);
 	if (err)
 		return err;
-	err = run_engine_start(c, schedule_follow);
+	err = snapshot_service_start(&snapshots, c->conf);
 	if (err)
 		return err;
+	err = run_engine_start(c, schedule_follow);
+	if (err) {
+		snapshot_service_stop(snapshots);
+		return err;
+	}
 	err = callback_sender_start(&c->callbacks, c);
 	if (err == 0)
 		err = start_http(c, tables, uploads);
@@ -334,6 +412,7 @@ static int serve(struct controller *c, const sigset_t *stop_signals)
 		run_engine_stop(c);
 		c->callbacks = callback_sender_stop(c->callbacks);
 		run_engine_free(c);
+		snapshot_service_stop(snapshots);
 		return err;
 	}
 	log_info("listening on %s", controller_address(c));
@@ -341,6 +420,7 @@ static int serve(struct controller *c, const sigset_t *stop_signals)
 	sigwait(stop_signals, &signal_number);
 	log_info("stopping on %s", strsignal(signal_number));
 	service_stopping();
+	snapshot_service_stop(snapshots);
 	run_engine_stop(c);
 	c->callbacks = callback_sender_stop(c->callbacks);
 	c->http = http_stop(c->http);
@@ -390,6 +470,9 @@ int main(int argc, char **argv)
 		return health_check(&conf) ? EXIT_FAILURE : EXIT_SUCCESS;
 	log_setup(conf.log_level, "offhook-controller");
 	block_signals(&stop_signals);
+	if (o.command)
+		return o.command->run(&conf, &o.backup) ? EXIT_FAILURE
+							: EXIT_SUCCESS;
 	err = open_database(&c);
 	if (err == 0)
 		err = o.create_key     ? create_key(&c, &o)

@@ -4,11 +4,13 @@
 #include "base/str.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Timeout for a lock: a writer waits only for a checkpoint of this process,
  * readers while the WAL index is recovered. */
@@ -18,6 +20,9 @@
 #define STATEMENTS_MAX 128
 
 #define COLUMNS_MAX 64
+
+/* Pages of a step of a copy, between two questions whether to go on. */
+#define COPY_PAGES 1024
 
 /* A statement of more virtual-machine instructions is logged: it may scan a
  * whole table because an index is missing. */
@@ -83,7 +88,7 @@ static int error_of(int sqlite_code)
 	}
 }
 
-static int configure(struct db *db, bool read_only)
+static int configure(struct db *db, bool keeps_journal)
 {
 	int err;
 
@@ -92,7 +97,7 @@ static int configure(struct db *db, bool read_only)
 	err = db_script(db, "PRAGMA mmap_size = 0;"
 			    "PRAGMA foreign_keys = ON;"
 			    "PRAGMA trusted_schema = OFF;");
-	if (err || read_only)
+	if (err || keeps_journal)
 		return err;
 	return db_script(db, "PRAGMA journal_mode = WAL;"
 			     "PRAGMA synchronous = FULL;");
@@ -104,11 +109,9 @@ void db_sqlite_setup(void)
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
-int db_sqlite_open(struct db **ret, const char *path, bool read_only)
+static int open_file(struct db **ret, const char *path, int flags,
+		     bool keeps_journal)
 {
-	int flags = SQLITE_OPEN_NOMUTEX |
-		    (read_only ? SQLITE_OPEN_READONLY
-			       : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
 	mode_t old_mask;
 	struct db *db;
 	int err;
@@ -117,10 +120,10 @@ int db_sqlite_open(struct db **ret, const char *path, bool read_only)
 	if (!db)
 		return -ENOMEM;
 	old_mask = umask(0077); /* the WAL gets the mode of the file */
-	err = sqlite3_open_v2(path, &db->sq, flags, NULL);
+	err = sqlite3_open_v2(path, &db->sq, flags | SQLITE_OPEN_NOMUTEX, NULL);
 	umask(old_mask);
 	if (err == SQLITE_OK)
-		err = configure(db, read_only);
+		err = configure(db, keeps_journal);
 	if (err) {
 		log_error("database %s: %s", path, db_error(db));
 		db_close(db);
@@ -128,6 +131,69 @@ int db_sqlite_open(struct db **ret, const char *path, bool read_only)
 	}
 	*ret = db;
 	return 0;
+}
+
+int db_sqlite_open(struct db **ret, const char *path, bool read_only)
+{
+	return open_file(ret, path,
+			 read_only ? SQLITE_OPEN_READONLY
+				   : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+			 read_only);
+}
+
+int db_sqlite_open_as_is(struct db **ret, const char *path)
+{
+	return open_file(ret, path, SQLITE_OPEN_READWRITE, true);
+}
+
+/* The read transaction keeps the source as it is: without one each change by
+ * another connection would begin the copy anew. */
+static int copy_pages(struct db *db, sqlite3 *dest, bool (*stop_h)(void *arg),
+		      void *arg)
+{
+	sqlite3_backup *backup;
+	int step = SQLITE_OK;
+
+	if (db_script(db, "BEGIN; SELECT count(*) FROM sqlite_master"))
+		return -EIO;
+	backup = sqlite3_backup_init(dest, "main", db->sq, "main");
+	while (backup && step == SQLITE_OK && !(stop_h && stop_h(arg)))
+		step = sqlite3_backup_step(backup, COPY_PAGES);
+	sqlite3_backup_finish(backup);
+	db_script(db, "COMMIT");
+	if (backup && step == SQLITE_OK)
+		return -ECANCELED;
+	return step == SQLITE_DONE ? 0 : -EIO;
+}
+
+int db_copy(struct db *db, const char *copy, bool (*stop_h)(void *arg),
+	    void *arg)
+{
+	sqlite3 *dest = NULL;
+	int fd, err;
+
+	fd = open(copy, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	err = sqlite3_open_v2(
+		copy, &dest, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	if (err == SQLITE_OK)
+		err = sqlite3_exec(dest,
+				   "PRAGMA mmap_size = 0;"
+				   "PRAGMA synchronous = OFF",
+				   NULL, NULL, NULL);
+	err = err == SQLITE_OK ? copy_pages(db, dest, stop_h, arg) : -EIO;
+	/* the copied header says that there is a write-ahead log */
+	if (err == 0 && sqlite3_exec(dest, "PRAGMA journal_mode = DELETE", NULL,
+				     NULL, NULL) != SQLITE_OK)
+		err = -EIO;
+	if (err == -EIO)
+		log_error("%s: %s", copy, sqlite3_errmsg(dest));
+	sqlite3_close(dest);
+	if (err)
+		unlink(copy);
+	return err;
 }
 
 int db_script(struct db *db, const char *sql)

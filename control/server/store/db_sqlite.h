@@ -19,6 +19,22 @@ void db_sqlite_setup(void);
  */
 int db_sqlite_open(struct db **ret, const char *path, bool read_only);
 
+/**
+ * Open an existing file that no other process has open, without changing how it
+ * is stored: it gets no write-ahead log if it has none.
+ * @return 0; -ENOMEM; -EIO with the reason in the log
+ */
+int db_sqlite_open_as_is(struct db **ret, const char *path);
+
+/**
+ * Copy what the connection sees into a new file, by SQLite's online backup API
+ * in one read transaction. The copy has no write-ahead log.
+ * @param stop_h  asked now and then, true: give up; may be NULL
+ * @return 0; -ECANCELED; -EIO (db_error()); -errno; then there is no copy
+ */
+int db_copy(struct db *db, const char *copy, bool (*stop_h)(void *arg),
+	    void *arg);
+
 /** Run several statements without parameters. @return 0; -EIO */
 int db_script(struct db *db, const char *sql);
 

@@ -6,15 +6,13 @@
 #include "control/server/store/audit_entry.h"
 #include "control/server/store/db_sqlite.h"
 #include "control/server/store/migrate.h"
+#include "control/server/store/store_copy.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -54,20 +52,16 @@ struct store {
  * its WAL. */
 static int take_lock(struct database *d)
 {
-	char path[4096];
+	int err = database_lock(&d->lock_fd, d->path);
 
-	snprintf(path, sizeof(path), "%s.lock", d->path);
-	d->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (d->lock_fd < 0) {
-		log_error("%s: %s", path, strerror(errno));
-		return -EIO;
-	}
-	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) == 0)
-		return 0;
-	log_error("database %s is in use by another process: stop the "
-		  "controller that has it, or ask that one (POST /api-keys)",
-		  d->path);
-	return -EBUSY;
+	if (err == -EBUSY)
+		log_error("database %s is in use by another process: stop the "
+			  "controller that has it, or ask that one (POST "
+			  "/api-keys)",
+			  d->path);
+	else if (err)
+		log_error("%s.lock: %s", d->path, strerror(-err));
+	return err == 0 || err == -EBUSY ? err : -EIO;
 }
 
 /* Free the Idempotency-Keys of requests that a crash interrupted before they

@@ -116,6 +116,16 @@ struct secrets *secrets_free(struct secrets *s)
 	return NULL;
 }
 
+void secrets_check(const struct secrets *s,
+		   char check[static SECRETS_CHECK_BYTES])
+{
+	uint8_t hash[SECRET_HASH_BYTES];
+
+	secret_hash(s, "offhook master key", hash);
+	sodium_bin2hex(check, SECRETS_CHECK_BYTES, hash,
+		       (SECRETS_CHECK_BYTES - 1) / 2);
+}
+
 void secret_token(char token[static SECRET_TOKEN_BYTES])
 {
 	uint8_t raw[TOKEN_RAW];

@@ -26,6 +26,14 @@ int secrets_load(struct secrets **ret, const char *key_file);
 /** Release; the keys are wiped. Accepts NULL. @return NULL */
 struct secrets *secrets_free(struct secrets *s);
 
+/* Hex digits of secrets_check(), and a terminator. */
+#define SECRETS_CHECK_BYTES 17
+
+/** A value by which two files with the same master key are recognised. It tells
+ * nothing of the key. */
+void secrets_check(const struct secrets *s,
+		   char check[static SECRETS_CHECK_BYTES]);
+
 /** Make a token. */
 void secret_token(char token[static SECRET_TOKEN_BYTES]);
 
