@@ -1,7 +1,9 @@
 """From a bare controller to the first verdict, by a browser alone: the set-up code, an agent
 with the command that the page shows, a proxy as the system under test."""
+import json
 import os
 import re
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -43,6 +45,24 @@ def now(page, title):
     page.wait(lambda: page.texts("#steps > .now h3") == [title])
 
 
+# What a user does, over all pages: clicks, and fields in which something is typed.
+COUNT = """for (const type of ['pointerdown', 'input']) {
+  addEventListener(type, (event) => {
+    if (!event.isTrusted || (type === 'input' && !event.target.name)) return;
+    const done = JSON.parse(sessionStorage.done || '[]');
+    const what = `${type} ${type === 'input' ? event.target.name : event.timeStamp + performance.timeOrigin}`;
+    sessionStorage.done = JSON.stringify([...new Set([...done, what])]);
+  }, true);
+}"""
+
+
+def counted(driver):
+    """@return clicks, fields that were filled in"""
+    done = json.loads(driver.execute_script("return sessionStorage.done"))
+    clicks = sum(d.startswith("pointerdown") for d in done)
+    return clicks, len(done) - clicks
+
+
 def set_up(page, c):
     """No user is there: every address leads to the form for the first one."""
     page.driver.get(c.witness().url + "/")
@@ -62,6 +82,8 @@ def set_up(page, c):
 def test_from_the_code_to_the_verdict(driver, ports, tmp_path):
     with Kamailio(tmp_path, ports.sip), Controller(**QUICK) as c:
         page = Page(driver, SimpleNamespace(c=c))
+        script = driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": COUNT})
+        began = time.monotonic()
         set_up(page, c)
         page.press("Show the join command")
         page.wait(lambda: page.texts("#join pre"))
@@ -72,7 +94,13 @@ def test_from_the_code_to_the_verdict(driver, ports, tmp_path):
         agent.start()
         try:
             to_the_verdict(page, c, ports)
+            clicks, fields = counted(driver)
+            print(f"{clicks} clicks, {fields} fields, {time.monotonic() - began:.0f} s")
+            # docs/guide/getting-started.md; beside them the command is copied and the code read
+            assert (clicks, fields) == (5, 8)
+            in_the_overview(page, c)
         finally:
+            driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
             driver.get("about:blank")  # the pages ask again and again
             agent.close()
 
@@ -99,8 +127,13 @@ def to_the_verdict(page, c, ports):
     assert page.texts("#name") == ["Single call"]
     run, = c.api("GET", "/runs")["runs"]
     assert (run["status"], run["test_name"]) == ("passed", "Single call")
+    test, = c.api("GET", "/tests")["tests"]
+    assert test["id"] == run["test_id"] and test["conditions"]
     for word in SUBSCRIBERS[CALLER], SUBSCRIBERS[CALLEE], PASSWORD:
         assert word not in page.driver.page_source
+
+
+def in_the_overview(page, c):
     page.open("/")
     assert page.find("h1").text == "No failing test of 1"
     assert page.texts("#passing tbody tr a")[0] == "Single call"

@@ -391,9 +391,11 @@ def test_states_of_tests(driver, stored):
     assert {r.split()[0] for r in page.rows("tests")} == {"failed"}
 
 
+@pytest.mark.looks
 def test_home_says_what_is_broken(driver, stored):
     page = Page(driver, stored).sign_in("wil")
     page.open("/")
+    looked_at(driver, "home-broken")
     overview = stored.c.api("GET", "/overview")["overview"]
     count = sum(overview["tests"].values())
     assert page.find("h1").text == f"{overview['tests']['failed']} of {count} tests fail"

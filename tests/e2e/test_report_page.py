@@ -132,7 +132,16 @@ def test_the_answer_comes_first(bench, browser, cookie, media):
     looked_at(browser, "report")
     press(browser, folded[0])
     assert found(browser, "#verdicts table caption") and found(browser, "#verdicts th[scope=col]")
-    assert text(browser, "#tester-answer") == "No"
+    data = requests.get(f"{bench.controller.url}/run/details/{media[1]}/data", timeout=60,
+                        auth=bench.controller.keys["admin"]).json()
+    late = [e["send_lateness_ms"].get("p99", e["send_lateness_ms"]["max"])
+            for e in data["evidence"] if e.get("send_lateness_ms")]
+    limit = max(late) >= 10 or data["flaws"] or any(  # on a busy machine
+        e.get(k) for e in data["evidence"] for k in (
+            "send_errors", "receive_queue_drops", "ring_drops", "packets_unsent", "starts_missed")) \
+        or any(e.get("steal_pct", 0) >= 1 or e.get("send_scheduling") == "overrun"
+               for e in data["evidence"])
+    assert text(browser, "#tester-answer") == ("Yes" if limit else "No")
 
 
 def test_a_claim_links_to_its_evidence(bench, browser, cookie, media):
