@@ -162,7 +162,36 @@ static bool bind_resolve(struct agent_conf *conf)
 	return true;
 }
 
-static int serve(struct agent_conf *conf)
+/* What a reload needs. */
+struct reload {
+	const char *conf_path;
+	bool level_given; /* by the environment, which precedes the file */
+};
+
+/* SIGHUP: take the log level again. Certificates for SIP are read by each engine, and
+ * the authorities by each connection, from their files. */
+static void on_reload(void *arg)
+{
+	const struct reload *r = arg;
+	struct agent_conf *conf = calloc(1, sizeof(*conf));
+	struct conf_error error;
+
+	if (!conf) {
+		log_error("not reloaded: %s", strerror(ENOMEM));
+		return;
+	}
+	if (agent_conf_load(conf, r->conf_path, &error)) {
+		log_error("not reloaded: %s", error.text);
+	} else {
+		if (!r->level_given)
+			log_level_set(conf->log_level);
+		log_info("reloaded on SIGHUP");
+	}
+	explicit_bzero(conf, sizeof(*conf));
+	free(conf);
+}
+
+static int serve(struct agent_conf *conf, struct reload *reload)
 {
 	struct supervisor *supervisor = NULL;
 	json_t *features;
@@ -183,6 +212,7 @@ static int serve(struct agent_conf *conf)
 	if (err == 0) {
 		log_info("version " OFFHOOK_VERSION " serves %s",
 			 conf->controller);
+		supervisor_on_reload(supervisor, on_reload, reload);
 		err = supervisor_run(supervisor);
 	}
 	supervisor_free(supervisor);
@@ -204,6 +234,10 @@ static int check_health(const struct agent_conf *conf)
 
 static int run(struct options *options)
 {
+	struct reload reload = {
+		.conf_path = options->config,
+		.level_given = conf_environment_has("log_level"),
+	};
 	struct agent_conf *conf;
 	int err, status = EXIT_USAGE;
 
@@ -218,7 +252,7 @@ static int run(struct options *options)
 		status = check_health(conf);
 	} else if (err == 0) {
 		log_setup(conf->log_level, "offhook-agent");
-		err = serve(conf);
+		err = serve(conf, &reload);
 		status = err == -EACCES ? EXIT_UNWANTED
 			 : err          ? EXIT_FAILURE
 					: EXIT_SUCCESS;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,9 @@
 /* Longer lines are cut. */
 #define LOG_LINE_BYTES 2048
 
-static enum log_level shown_level = LOG_LEVEL_INFO;
+/* Written by log_level_set(), read by each thread that logs. Relaxed: it publishes
+ * nothing else. */
+static _Atomic(enum log_level) shown_level = LOG_LEVEL_INFO;
 static const char *program_name = "offhook";
 static bool to_journal;
 
@@ -34,9 +37,14 @@ static const int journal_priority[] = {
 
 void log_setup(enum log_level level, const char *name)
 {
-	shown_level = level;
+	log_level_set(level);
 	program_name = name;
 	to_journal = getenv("JOURNAL_STREAM") != NULL;
+}
+
+void log_level_set(enum log_level level)
+{
+	atomic_store_explicit(&shown_level, level, memory_order_relaxed);
 }
 
 int log_level_parse(const char *text, enum log_level *ret)
@@ -78,7 +86,7 @@ __attribute__((format(printf, 2, 0))) static void log_line(enum log_level level,
 	char line[LOG_LINE_BYTES];
 	size_t used;
 
-	if (level > shown_level)
+	if (level > atomic_load_explicit(&shown_level, memory_order_relaxed))
 		return;
 	used = (size_t)format_prefix(line, sizeof(line), level);
 	vsnprintf(line + used, sizeof(line) - used - 1, fmt, args);

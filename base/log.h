@@ -23,6 +23,9 @@ enum log_level {
  */
 void log_setup(enum log_level level, const char *name);
 
+/** Set another log level. Thread: any. */
+void log_level_set(enum log_level level);
+
 /** Parse "error", "warning", "info" or "debug".
  * @return 0; -EINVAL */
 int log_level_parse(const char *text, enum log_level *ret);

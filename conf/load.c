@@ -114,6 +114,13 @@ size_t conf_environment_list(const struct conf_schema *schema, char *dst,
 	return count;
 }
 
+bool conf_environment_has(const char *key)
+{
+	char name[CONF_VARIABLE_BYTES];
+
+	return variable_value(name, key) != NULL;
+}
+
 /* Take the variables over what the file says. They are removed, so that no child
  * process inherits a secret. */
 static int environment_take(struct parse *p)

@@ -10,6 +10,7 @@
 #ifndef OFFHOOK_CONF_LOAD_H
 #define OFFHOOK_CONF_LOAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -75,6 +76,9 @@ void conf_defaults(void *settings, const struct conf_schema *schema);
  */
 size_t conf_environment_list(const struct conf_schema *schema, char *dst,
 			     size_t size);
+
+/** Whether an environment variable gives this key, as conf_environment_list(). */
+bool conf_environment_has(const char *key);
 
 /**
  * Set the defaults, then the settings of a file, then those of environment

@@ -1,6 +1,9 @@
 #include "agent/supervisor/service_notify.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
+#include <inttypes.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -14,11 +17,10 @@ static int sd_notify(int unset, const char *state)
 	(void)state;
 	return 0;
 }
-static int sd_notifyf(int unset, const char *format, const char *text)
+static int sd_notifyf(int unset, const char *format, ...)
 {
 	(void)unset;
 	(void)format;
-	(void)text;
 	return 0;
 }
 static int sd_watchdog_enabled(int unset, uint64_t *usec)
@@ -74,6 +76,17 @@ struct service_notify *service_notify_free(struct service_notify *n)
 void service_notify_status(const char *text)
 {
 	sd_notifyf(0, "STATUS=%s", text);
+}
+
+void service_notify_reloading(void)
+{
+	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRId64,
+		   clock_mono_ns() / 1000);
+}
+
+void service_notify_reloaded(void)
+{
+	sd_notify(0, "READY=1");
 }
 
 void service_notify_stopping(void)

@@ -20,5 +20,8 @@ struct service_notify *service_notify_free(struct service_notify *n);
 void service_notify_status(const char *text);
 /** Send STOPPING=1. */
 void service_notify_stopping(void);
+/** The configuration is read again; the state is ready again after that. */
+void service_notify_reloading(void);
+void service_notify_reloaded(void);
 
 #endif

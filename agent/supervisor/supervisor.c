@@ -41,6 +41,14 @@ static void on_terminate(struct supervisor *s)
 	}
 }
 
+static void on_reload(struct supervisor *s)
+{
+	service_notify_reloading();
+	if (s->reload_h)
+		s->reload_h(s->reload_arg);
+	service_notify_reloaded();
+}
+
 static void on_signal(uint32_t events, void *arg)
 {
 	struct supervisor *s = arg;
@@ -49,7 +57,9 @@ static void on_signal(uint32_t events, void *arg)
 	(void)events;
 	if (read(s->signals.fd, &info, sizeof(info)) != sizeof(info))
 		return;
-	if (info.ssi_signo == SIGUSR1) {
+	if (info.ssi_signo == SIGHUP) {
+		on_reload(s);
+	} else if (info.ssi_signo == SIGUSR1) {
 		log_info("draining: no new jobs; the end comes with the last "
 			 "one");
 		supervisor_stop(s, STOP_DRAINING);
@@ -66,6 +76,7 @@ static int signals_begin(struct supervisor *s)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGHUP);
 	signal(SIGPIPE, SIG_IGN);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
 		return -errno;
@@ -378,6 +389,13 @@ int supervisor_new(struct supervisor **ret, const struct agent_conf *conf,
 	s->env.arg = s;
 	*ret = s;
 	return 0;
+}
+
+void supervisor_on_reload(struct supervisor *s, supervisor_reload_h *reload_h,
+			  void *arg)
+{
+	s->reload_h = reload_h;
+	s->reload_arg = arg;
 }
 
 int supervisor_run(struct supervisor *s)

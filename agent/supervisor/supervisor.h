@@ -1,6 +1,7 @@
 /**
  * The agent's supervisor: enrols, polls for jobs, holds the leases, drains and
  * stops (docs/internals/wire.md). SIP and RTP are done by engine processes.
+ *   SIGHUP            supervisor_reload_h
  *   SIGUSR1           no new jobs; exit when the running ones are over
  *   SIGTERM, SIGINT   the same, for at most stop_s; a second one cancels the
  *                     jobs, a third one exits at once
@@ -28,6 +29,13 @@ struct supervisor;
 int supervisor_new(struct supervisor **ret, const struct agent_conf *conf,
 		   const char *join_token, const char *engine_program,
 		   json_t *features);
+
+/** Read the configuration again, and take what may change while it serves. */
+typedef void(supervisor_reload_h)(void *arg);
+
+/** Set what SIGHUP does; without it nothing. Before supervisor_run(). */
+void supervisor_on_reload(struct supervisor *s, supervisor_reload_h *reload_h,
+			  void *arg);
 
 /**
  * Serve until a signal ends it.

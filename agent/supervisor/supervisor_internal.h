@@ -40,7 +40,9 @@ struct supervisor {
 
 	/* signals */
 	struct event_loop_fd signals;
-	unsigned terminations; /* SIGTERM and SIGINT seen */
+	unsigned terminations;         /* SIGTERM and SIGINT seen */
+	supervisor_reload_h *reload_h; /* SIGHUP; may be NULL */
+	void *reload_arg;
 
 	/* controller */
 	struct identity identity;

@@ -332,8 +332,8 @@ static int start_http(struct controller *c, struct route_table tables[2],
 		.workers = conf->workers,
 		.threads = conf->threads,
 		.drain_ns = DRAIN_S * INT64_C(1000000000),
+		.secure = conf->tls_key_file[0] != '\0',
 	};
-	struct tls tls = {.key = NULL};
 	struct http *http;
 	int err;
 
@@ -355,14 +355,8 @@ static int start_http(struct controller *c, struct route_table tables[2],
 		  (unsigned)conf->port);
 	netlist_parse(&params.proxies, conf->trusted_proxies);
 	err = make_upload_dir(conf, upload_dir);
-	if (err == 0 && conf->tls_key_file[0]) {
-		params.tls = &tls;
-		err = tls_load(&tls, conf->tls_certificate_file,
-			       conf->tls_key_file);
-	}
 	if (err == 0)
 		err = http_start(&http, &params);
-	tls_release(&tls);
 	if (err == 0)
 		c->http = http;
 	return err;
@@ -383,13 +377,62 @@ static int begin_store(struct controller *c)
 	return err;
 }
 
-/* Serve until a signal asks to stop. */
-static int serve(struct controller *c, const sigset_t *stop_signals)
+/* What a reload may change. */
+struct reload {
+	const char *conf_path;
+	bool level_given; /* by the environment, which precedes the file */
+	struct tls *tls;  /* NULL: plain HTTP */
+};
+
+/* SIGHUP: take the log level and the certificate again. What is wrong is said, and
+ * stays as it is. */
+static void on_reload(const struct reload *r)
 {
+	static struct controller_conf conf;
+	struct conf_error error;
+
+	service_reloading();
+	if (controller_conf_load(&conf, r->conf_path, &error))
+		log_error("not reloaded: %s", error.text);
+	else if (!r->level_given)
+		log_level_set(conf.log_level);
+	if (r->tls && tls_reload(r->tls) == 0)
+		log_info("the certificate was read again");
+	log_info("reloaded on SIGHUP");
+	service_ready();
+}
+
+/* Wait for a signal. Each watchdog interval shows meanwhile that this thread runs and
+ * that nobody holds the HTTP server's locks. @return its number */
+static int wait_for_signal(struct controller *c, const sigset_t *signals)
+{
+	int64_t interval_ms = service_watchdog_ms();
+	const struct timespec interval = {
+		.tv_sec = (time_t)(interval_ms / 1000),
+		.tv_nsec = (long)(interval_ms % 1000) * 1000000,
+	};
+	struct http_counters counters;
+	int number;
+
+	for (;;) {
+		number = interval_ms ? sigtimedwait(signals, NULL, &interval)
+				     : sigwaitinfo(signals, NULL);
+		if (number > 0)
+			return number;
+		if (errno == EAGAIN && controller_count(c, &counters))
+			service_alive();
+	}
+}
+
+/* Serve until a signal asks to stop. */
+static int serve(struct controller *c, const sigset_t *signals,
+		 struct reload *reload)
+{
+	const struct controller_conf *conf = c->conf;
 	struct route_table tables[2];
 	char uploads[CONF_PATH_BYTES];
 	struct snapshot_service *snapshots;
-	int signal_number, err;
+	int number, err;
 
 	err = begin_store(c);
 	if (err)
@@ -406,6 +449,9 @@ static int serve(struct controller *c, const sigset_t *stop_signals)
 		return err;
 	}
 	err = callback_sender_start(&c->callbacks, c);
+	if (err == 0 && conf->tls_key_file[0])
+		err = tls_new(&reload->tls, conf->tls_certificate_file,
+			      conf->tls_key_file);
 	if (err == 0)
 		err = start_http(c, tables, uploads);
 	if (err) {
@@ -417,8 +463,9 @@ static int serve(struct controller *c, const sigset_t *stop_signals)
 	}
 	log_info("listening on %s", controller_address(c));
 	service_ready();
-	sigwait(stop_signals, &signal_number);
-	log_info("stopping on %s", strsignal(signal_number));
+	while ((number = wait_for_signal(c, signals)) == SIGHUP)
+		on_reload(reload);
+	log_info("stopping on %s", strsignal(number));
 	service_stopping();
 	snapshot_service_stop(snapshots);
 	run_engine_stop(c);
@@ -429,12 +476,13 @@ static int serve(struct controller *c, const sigset_t *stop_signals)
 }
 
 /* Threads inherit the mask: the main thread alone takes the signals. */
-static void block_signals(sigset_t *stop_signals)
+static void block_signals(sigset_t *signals)
 {
-	sigemptyset(stop_signals);
-	sigaddset(stop_signals, SIGTERM);
-	sigaddset(stop_signals, SIGINT);
-	pthread_sigmask(SIG_BLOCK, stop_signals, NULL);
+	sigemptyset(signals);
+	sigaddset(signals, SIGTERM);
+	sigaddset(signals, SIGINT);
+	sigaddset(signals, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
 }
 
@@ -444,7 +492,8 @@ int main(int argc, char **argv)
 	static struct conf_error conf_error;
 	char variables[1024];
 	struct controller c = {.conf = &conf, .http_ops = &http_ops};
-	sigset_t stop_signals;
+	struct reload reload = {.tls = NULL};
+	sigset_t signals;
 	struct options o;
 	int err;
 
@@ -453,6 +502,8 @@ int main(int argc, char **argv)
 	if (err)
 		return err == 1 ? EXIT_SUCCESS : EXIT_USAGE;
 	log_setup(LOG_LEVEL_INFO, "offhook-controller");
+	reload.conf_path = o.conf_path;
+	reload.level_given = conf_environment_has("log_level");
 	if (!o.check_health &&
 	    conf_environment_list(&controller_conf_schema, variables,
 				  sizeof(variables)))
@@ -469,7 +520,7 @@ int main(int argc, char **argv)
 	if (o.check_health)
 		return health_check(&conf) ? EXIT_FAILURE : EXIT_SUCCESS;
 	log_setup(conf.log_level, "offhook-controller");
-	block_signals(&stop_signals);
+	block_signals(&signals);
 	if (o.command)
 		return o.command->run(&conf, &o.backup) ? EXIT_FAILURE
 							: EXIT_SUCCESS;
@@ -477,7 +528,8 @@ int main(int argc, char **argv)
 	if (err == 0)
 		err = o.create_key     ? create_key(&c, &o)
 		      : o.set_password ? set_password(&c, &o)
-				       : serve(&c, &stop_signals);
+				       : serve(&c, &signals, &reload);
+	tls_free(reload.tls);
 	sessions_free(c.sessions);
 	database_close(c.database);
 	secrets_free(c.secrets);

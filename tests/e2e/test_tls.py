@@ -159,20 +159,6 @@ def test_wrong_files_are_named(authority, tmp_path):
     assert "trusted_proxies" in start_fails(tmp_path, trusted_proxies="proxy.example")
 
 
-def test_new_certificate_after_restart(authority, tmp_path):
-    """The procedure of docs/reference/controller.md for renewing a certificate."""
-    cert, key = authority.issue("old")
-    with Tls((cert, key), authority.file) as c:
-        first = ssl.get_server_certificate(("127.0.0.1", port_of(c)))
-        for old, new in zip((cert, key), authority.issue("new")):
-            os.replace(new, old)
-        assert ssl.get_server_certificate(("127.0.0.1", port_of(c))) == first
-        assert c.stop() == 0
-        c.start()
-        assert ssl.get_server_certificate(("127.0.0.1", port_of(c))) != first
-        assert c.api("GET", "/projects")["total"] == 0
-
-
 def forwarded(server, **headers):
     """(base URL in responses, client address in the log) of a request with these
     headers."""

@@ -29,8 +29,8 @@ def complaints(path):
 def installed(name, folder):
     """The unit, with the path of the built program."""
     text = (ROOT / "systemd" / name).read_text()
-    text, count = re.subn(r"(?m)^ExecStart=/usr/bin/", f"ExecStart={BUILD.resolve()}/", text)
-    assert count == 1
+    text, count = re.subn(r"(?m)^(Exec(?:Start|Reload))=/usr/bin/", rf"\1={BUILD.resolve()}/", text)
+    assert count == 2
     path = folder / name
     path.write_text(text)
     return path

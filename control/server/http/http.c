@@ -412,21 +412,9 @@ static int start_daemon(struct http *http)
 	const struct http_params *p = &http->params;
 	/* not constant: that is the library's interface */
 	char priorities[] = TLS_PRIORITIES;
-	struct MHD_OptionItem tls[] = {
-		{MHD_OPTION_END, 0, NULL},
-		{MHD_OPTION_HTTPS_MEM_KEY, 0, NULL},
-		{MHD_OPTION_HTTPS_PRIORITIES, 0, priorities},
-		{MHD_OPTION_END, 0, NULL},
-	};
-
-	if (p->tls) {
-		tls[0].option = MHD_OPTION_HTTPS_MEM_CERT;
-		tls[0].ptr_value = p->tls->certificate;
-		tls[1].ptr_value = p->tls->key;
-	}
 	http->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
-			MHD_USE_ERROR_LOG | (p->tls ? MHD_USE_TLS : 0),
+			MHD_USE_ERROR_LOG | (p->secure ? MHD_USE_TLS : 0),
 		0, on_accept, http, on_request, http,
 		MHD_OPTION_EXTERNAL_LOGGER, on_log, http,
 		MHD_OPTION_LISTEN_SOCKET, http->listen_fd,
@@ -437,17 +425,15 @@ static int start_daemon(struct http *http)
 		(size_t)CONNECTION_MEMORY_BYTES, MHD_OPTION_NOTIFY_COMPLETED,
 		on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
 		http, MHD_OPTION_UNESCAPE_CALLBACK, keep_escaped, NULL,
-		STRICT_OPTION, STRICT_LEVEL, MHD_OPTION_ARRAY, tls,
+		STRICT_OPTION, STRICT_LEVEL,
+		/* plain HTTP: the options end here */
+		p->secure ? MHD_OPTION_HTTPS_CERT_CALLBACK2 : MHD_OPTION_END,
+		tls_retrieve, MHD_OPTION_HTTPS_PRIORITIES, priorities,
 		MHD_OPTION_END);
 	if (http->daemon)
 		return 0;
-	if (p->tls)
-		log_error("cannot serve HTTPS on %s: is the key that of the "
-			  "certificate? (%s)",
-			  http->address, http->start_error);
-	else
-		log_error("cannot start the HTTP server on %s: %s",
-			  http->address, http->start_error);
+	log_error("cannot start the HTTP server on %s: %s", http->address,
+		  http->start_error);
 	return -EIO;
 }
 
@@ -508,8 +494,7 @@ int http_start(struct http **ret, const struct http_params *params)
 	http->params = *params;
 	http->listen_fd = -1;
 	set_defaults(&http->params);
-	http->params.secure = params->tls != NULL;
-	err = listen_open(params->listen, params->tls ? "https" : "http",
+	err = listen_open(params->listen, params->secure ? "https" : "http",
 			  &http->listen_fd, http->address);
 	if (err == 0)
 		err = http_queue_new(&http->queue, HTTP_QUEUED_MAX);
@@ -522,7 +507,6 @@ int http_start(struct http **ret, const struct http_params *params)
 		err = start_workers(http);
 	if (err == 0)
 		err = start_daemon(http);
-	http->params.tls = NULL;
 	if (err) {
 		http_stop(http);
 		return err;

@@ -12,7 +12,6 @@ struct controller;
 struct database;
 struct rate;
 struct route_table;
-struct tls;
 
 /**
  * A route whose body may be large. The body is read only after the client's
@@ -58,13 +57,12 @@ struct http_params {
 	unsigned per_address; /* connections; 0: no limit */
 	unsigned header_s;
 	struct netlist proxies; /* trusted: Forwarded headers, no per_address */
-	const struct tls *tls;  /* NULL: plain HTTP; used during the start */
+	bool secure; /* HTTPS with the certificate of tls_new(), which outlives it */
 	unsigned workers;
 	unsigned threads;
 	int64_t drain_ns; /* requests in progress at the stop */
 	/* set by http_start() */
 	struct rate *rate;
-	bool secure; /* the server speaks TLS */
 };
 
 #endif

@@ -1,23 +1,44 @@
 /**
- * The certificate and key files of the HTTP server.
- * Thread: main, at the start.
+ * The certificate of the HTTP server and its private key, replaceable while it serves.
  */
 #ifndef OFFHOOK_SERVER_HTTP_TLS_H
 #define OFFHOOK_SERVER_HTTP_TLS_H
 
-struct tls {
-	char *certificate; /* PEM text: ours, then the CA chain */
-	char *key;         /* PEM text, secret; both NULL: no TLS */
-};
+#include <gnutls/abstract.h>
+#include <gnutls/gnutls.h>
+
+struct tls;
 
 /**
- * Read both files.
- * @return 0; -EINVAL not PEM; -EPERM all users may read the key; -EFBIG;
- *         -ENOMEM; -errno; the reason is in the log
+ * Read the files. There is one at a time, as tls_retrieve() has no argument for it.
+ * Thread: main
+ * @param certificate_file  PEM: ours, then the chain; copied
+ * @param key_file          PEM, not readable by others; copied
+ * @return 0; -EINVAL not PEM, or the key of another certificate; -EPERM all users may
+ *         read the key; -EFBIG; -ENOMEM; -errno; the reason is in the log
  */
-int tls_load(struct tls *ret, const char *certificate_file,
-	     const char *key_file);
-/** Release; the key is wiped. */
-void tls_release(struct tls *tls);
+int tls_new(struct tls **ret, const char *certificate_file,
+	    const char *key_file);
+
+/**
+ * Read the same files again. Handshakes from now on use them; connections go on.
+ * Thread: main, while others call tls_retrieve()
+ * @return as tls_new(); on failure the former certificate stays in use
+ */
+int tls_reload(struct tls *tls);
+
+/** Release; the key is wiped. After the HTTP server has stopped. @return NULL */
+struct tls *tls_free(struct tls *tls);
+
+/**
+ * Give a handshake its certificate: a gnutls_certificate_retrieve_function3, for
+ * MHD_OPTION_HTTPS_CERT_CALLBACK2.
+ * Thread: any
+ */
+int tls_retrieve(gnutls_session_t session,
+		 const struct gnutls_cert_retr_st *info,
+		 gnutls_pcert_st **ret_certificates, unsigned *ret_count,
+		 gnutls_ocsp_data_st **ret_ocsp, unsigned *ret_ocsp_count,
+		 gnutls_privkey_t *ret_key, unsigned *ret_flags);
 
 #endif
