@@ -248,7 +248,8 @@ static void request(struct baresip_call *c, const struct sip_msg *msg,
 		/* the first INVITE again, perhaps with credentials */
 		if (!c->answered)
 			c->invite_cseq = msg->cseq.num;
-		else if (msg->cseq.num != c->invite_cseq)
+		/* each side counts by itself (RFC 3261 section 12.2.1.1) */
+		else if (sent != c->outgoing || msg->cseq.num != c->invite_cseq)
 			reinvite(c, msg, sent, now_ns);
 	} else if (is(&msg->met, "ACK")) {
 		acknowledged(c, msg, sent, now_ns);
