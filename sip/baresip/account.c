@@ -399,30 +399,72 @@ static bool is_sent(struct baresip_account *a, const struct baresip_traced *m)
 	return true;
 }
 
+/* The same by the topmost Via, in which the sender of the request names itself (RFC 3261
+ * section 18.1.1). */
+static bool is_sent_by_via(const struct baresip_account *a,
+			   const struct sip_msg *msg)
+{
+	uint16_t port = baresip_process_port(a->process);
+	struct sa own;
+	bool ours = sa_set_str(&own, a->ua->bind_addr, port) == 0 &&
+		    sa_cmp(&msg->via.addr, &own, SA_ADDR) &&
+		    (sa_port(&msg->via.addr) == port ||
+		     sa_port(&msg->via.addr) == port + 1); /* TLS */
+
+	return ours == msg->req;
+}
+
+static void traced_tell(struct baresip_account *a,
+			const struct baresip_traced *m,
+			const struct sip_trace *trace)
+{
+	struct sip_trace told = *trace;
+
+	if (m->addressed) {
+		told.transport = m->transport;
+		told.local = trace->sent ? m->src : m->dst;
+		told.peer = trace->sent ? m->dst : m->src;
+		a->last = (struct baresip_way){
+			.transport = told.transport,
+			.local = told.local,
+			.peer = told.peer,
+		};
+	} else {
+		told.transport = a->last.transport;
+		told.local = a->last.local;
+		told.peer = a->last.peer;
+	}
+	if (a->ua->trace_h && told.local.len > 0)
+		a->ua->trace_h(&told, a->ua->arg);
+}
+
 static void message_traced(const struct baresip_traced *m, void *arg)
 {
 	struct baresip_account *a = arg;
 	struct mbuf *mb = mbuf_alloc(m->len ? m->len : 1);
 	struct sip_trace trace = {
 		.mono_ns = clock_mono_ns(),
-		.sent = is_sent(a, m),
-		.transport = m->transport,
 		.data = m->data,
 		.len = m->len,
 	};
 	struct sip_msg *msg = NULL;
 
-	trace.local = trace.sent ? m->src : m->dst;
-	trace.peer = trace.sent ? m->dst : m->src;
-	if (a->ua->trace_h)
-		a->ua->trace_h(&trace, a->ua->arg);
-	if (!mb || mbuf_write_mem(mb, (const uint8_t *)m->data, m->len))
-		goto out;
-	mb->pos = 0;
-	if (sip_msg_decode(&msg, mb))
-		goto out;
-	baresip_dialog_message(a, msg, trace.sent, trace.mono_ns);
-out:
+	if (mb && mbuf_write_mem(mb, (const uint8_t *)m->data, m->len) == 0) {
+		mb->pos = 0;
+		(void)sip_msg_decode(&msg, mb);
+	}
+	if (m->addressed || msg) {
+		trace.sent =
+			m->addressed ? is_sent(a, m) : is_sent_by_via(a, msg);
+		traced_tell(a, m, &trace);
+	}
+	if (msg)
+		baresip_dialog_message(a, msg, trace.sent, trace.mono_ns);
+	else
+		log_warning(
+			"account %s: a SIP message in baresip's output cannot "
+			"be read",
+			a->username);
 	mem_deref(msg);
 	mem_deref(mb);
 }
@@ -448,6 +490,7 @@ int baresip_account_start(struct baresip_account *a)
 	if (a->process)
 		return 0;
 	memset(&a->tcp_local, 0, sizeof(a->tcp_local));
+	memset(&a->last, 0, sizeof(a->last));
 	a->heard_ns = 0;
 	(void)str_print(line, sizeof(line), "%s;regint=%u\n", a->params,
 			a->registration == BARESIP_REGISTERING ? a->regexpire_s

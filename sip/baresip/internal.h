@@ -44,6 +44,13 @@ enum baresip_registration {
 	BARESIP_REMOVING,
 };
 
+/* The addresses of a message. */
+struct baresip_way {
+	enum sip_transport transport;
+	struct media_addr local; /* len 0: unknown */
+	struct media_addr peer;
+};
+
 struct baresip_account {
 	struct sip_object object;
 	struct le le;
@@ -72,6 +79,7 @@ struct baresip_account {
 	bool challenged;                /* 401 or 407 came in this attempt */
 	struct mono_timer tmr_register; /* bound of an attempt or a removal */
 	struct sa tcp_local;            /* of its TCP connection, if known */
+	struct baresip_way last;        /* of the last message with addresses */
 };
 
 /* The re-INVITE that a command asked for. */

@@ -83,6 +83,52 @@ static int head_parse(struct baresip_traced *ret, const char *line, size_t len)
 	return 0;
 }
 
+/* Look for the addresses in the lines between the marker and the message. */
+static int heads_parse(struct baresip_traced *ret, const char *data,
+		       const char *close)
+{
+	while (data < close) {
+		const char *line_end =
+			memchr(data, '\n', (size_t)(close - data));
+		size_t len = (size_t)((line_end ? line_end : close) - data);
+
+		if (head_parse(ret, data, len) == 0)
+			return 0;
+		data += len + 1;
+	}
+	return -EBADMSG;
+}
+
+/* A Request-Line or a Status-Line (RFC 3261 section 7) */
+static bool is_start_line(const char *line, size_t len)
+{
+	static const char status[] = "SIP/2.0 ";
+	static const char request[] = " SIP/2.0\r";
+
+	return (len >= sizeof(status) - 1 &&
+		memcmp(line, status, sizeof(status) - 1) == 0) ||
+	       (len >= sizeof(request) - 1 &&
+		memcmp(line + len - (sizeof(request) - 1), request,
+		       sizeof(request) - 1) == 0);
+}
+
+/* Find the start line of a SIP message. @return NULL: there is none (yet) */
+static const char *message_start(const char *data, const char *close)
+{
+	static const char colour_end[] = "\033[;m";
+	const char *line_end;
+
+	while ((line_end = memchr(data, '\n', (size_t)(close - data)))) {
+		/* of a warning before it */
+		if (strncmp(data, colour_end, sizeof(colour_end) - 1) == 0)
+			data += sizeof(colour_end) - 1;
+		if (is_start_line(data, (size_t)(line_end - data)))
+			return data;
+		data = line_end + 1;
+	}
+	return NULL;
+}
+
 /* Find the end of a message by its Content-Length, so that a marker line within the
  * body does not count. @return 0: not known (yet) */
 static size_t body_end(const char *data, size_t len)
@@ -110,37 +156,44 @@ static size_t body_end(const char *data, size_t len)
 	return head + (size_t)bytes;
 }
 
-/* Parse a complete message at the start of the buffer.
+/* Skip what is no SIP message, when the next one has begun. */
+static size_t skip_message(struct baresip_trace *t, const char *next)
+{
+	if (!next && t->data.used < BUFFER_MAX)
+		return 0;
+	t->left_out++;
+	return next ? (size_t)(next - t->data.data) : t->data.used;
+}
+
+/* Parse a complete message at the start of the buffer. baresip prints the marker, the
+ * parts of the addresses, the message and the end marker one by one, and the thread that
+ * sends audio may print a line between any two of them. So the message begins at its start
+ * line, and addresses that such a line has broken are unknown.
  * @return its bytes; 0: more are needed */
 static size_t take_message(struct baresip_trace *t)
 {
 	const char *data = t->data.data;
 	const char *head = data + BEGIN_BYTES;
 	const char *close = data + t->data.used;
-	const char *line_end = memchr(head, '\n', (size_t)(close - head));
-	struct baresip_traced m;
+	const char *next =
+		memmem(head, (size_t)(close - head), begin, BEGIN_BYTES);
+	struct baresip_traced m = {
+		.data = message_start(head, next ? next : close)};
 	const char *stop;
 	size_t from;
 
-	if (!line_end)
-		return t->data.used < BUFFER_MAX ? 0 : t->data.used;
-	m.data = line_end + 1;
+	if (!m.data)
+		return skip_message(t, next);
 	from = body_end(m.data, (size_t)(close - m.data));
 	if (from > (size_t)(close - m.data))
 		from = (size_t)(close - m.data);
 	stop = memmem(m.data + from, (size_t)(close - m.data) - from, end,
 		      END_BYTES);
-	if (!stop && t->data.used < BUFFER_MAX)
-		return 0;
-	if (!stop) { /* too long: skip what is there */
-		t->left_out++;
-		return t->data.used;
-	}
+	if (!stop)
+		return skip_message(t, NULL);
 	m.len = (size_t)(stop - m.data);
-	if (head_parse(&m, head, (size_t)(line_end - head)))
-		t->left_out++;
-	else
-		t->message_h(&m, t->arg);
+	m.addressed = heads_parse(&m, head, m.data) == 0;
+	t->message_h(&m, t->arg);
 	return (size_t)(stop - data) + END_BYTES;
 }
 

@@ -13,6 +13,7 @@
 #define BARESIP_LINE_BYTES  256   /* of a log line; longer ones are cut */
 
 struct baresip_traced {
+	bool addressed; /* false: transport, src and dst are unknown */
 	enum sip_transport transport;
 	struct media_addr src;
 	struct media_addr dst;
@@ -25,7 +26,7 @@ typedef void(baresip_line_h)(const char *line, void *arg);
 
 struct baresip_trace {
 	struct buf data;
-	uint64_t left_out; /* messages that were too long or malformed */
+	uint64_t left_out; /* parts that were too long or no SIP message */
 	baresip_traced_h *message_h;
 	baresip_line_h *line_h;
 	void *arg;
