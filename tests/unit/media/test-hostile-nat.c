@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -260,6 +261,19 @@ static unsigned garbage_send(struct world *w, const uint8_t *rtp)
 	return 7;
 }
 
+/* Wait until the RX thread has read so much: the garbage exceeds the socket buffer. */
+static void invalid_await(const struct world *w, uint64_t count)
+{
+	int64_t hang_ns = clock_mono_ns() + HANG_NS;
+	struct media_evidence e = {.invalid_packets = 0};
+
+	while (e.invalid_packets < count) {
+		assert_true(clock_mono_ns() < hang_ns);
+		usleep(100);
+		media_engine_evidence(w->rig.engine, &e);
+	}
+}
+
 static void test_relay_sends_garbage(void **state)
 {
 	struct world *w = *state;
@@ -272,6 +286,7 @@ static void test_relay_sends_garbage(void **state)
 		rtp_write(rtp, i);
 		channel_send(w, 0x4000, RTP_SIZE, rtp, RTP_SIZE);
 		invalid += garbage_send(w, rtp);
+		invalid_await(w, invalid);
 		if (i % 10 == 0)
 			server_run(w);
 	}
