@@ -13,30 +13,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A longer lifetime that a server grants is refreshed as one of a day. */
+/* Longest lifetime of an allocation that is believed */
 #define LIFETIME_MAX_S 86400
-/* Challenges in a row that are answered (a stale nonce is one). */
+/* Most 401 and 438 responses in a row that are answered */
 #define CHALLENGES_MAX 4
 #define UDP            17 /* REQUESTED-TRANSPORT */
-#define FAMILY_IPV6    2  /* RFC 8656 18.6; without it: IPv4 */
+#define FAMILY_IPV6    2  /* REQUESTED-ADDRESS-FAMILY (RFC 8656 section 18.6) */
 
 #define TURN_KEY_BYTES 16 /* MD5: RFC 8489 9.2.2 */
 
 /* A transaction with the server. */
 struct turn_request {
-	bool open; /* an answer is awaited */
+	bool open; /* no response yet */
 	enum stun_message_method method;
 	uint8_t id[STUN_TRANSACTION_BYTES];
-	unsigned sent;       /* how often */
-	unsigned challenges; /* answers that asked for credentials */
-	int64_t next_ns;     /* it is repeated, or has failed */
+	unsigned sent;       /* number of times */
+	unsigned challenges; /* 401 and 438 responses */
+	int64_t next_ns;     /* when to repeat it or to give up */
 };
 
 struct turn_peer {
 	struct media_addr addr;
-	uint16_t number; /* of the channel; 0: a permission alone */
-	bool good;       /* the server has it */
-	bool refused;    /* for good */
+	uint16_t number; /* of the channel; 0: only a permission */
+	bool good;       /* the server has confirmed it */
+	bool refused;    /* the server has refused it: not asked again */
 	int64_t renew_ns;
 	struct turn_request request;
 };
@@ -55,8 +55,8 @@ struct turn {
 	uint8_t key[TURN_KEY_BYTES];
 	uint32_t lifetime_s;
 	int64_t now_ns;
-	int64_t renew_ns;            /* the allocation is refreshed */
-	int64_t until_ns;            /* the allocation expires */
+	int64_t renew_ns;            /* when to refresh the allocation */
+	int64_t until_ns;            /* when the allocation expires */
 	struct turn_request request; /* Allocate, Refresh, Binding */
 	struct turn_peer peers[TURN_PEERS_MAX];
 	size_t peer_count;
@@ -143,8 +143,8 @@ __attribute__((format(printf, 2, 3))) static void fail(struct turn *t,
 /* ---- requests ---- */
 
 /* Send a request once.
- * @param peer        of a permission or channel; NULL: the allocation
- * @param lifetime_s  asked for, of the allocation */
+ * @param peer        for a permission or a channel; NULL: for the allocation
+ * @param lifetime_s  LIFETIME of an Allocate or Refresh */
 static void request_write(struct turn *t, const struct turn_request *r,
 			  const struct turn_peer *peer, uint32_t lifetime_s)
 {
@@ -196,7 +196,7 @@ static void request_begin(struct turn *t, struct turn_request *r,
 	request_write(t, r, peer, t->lifetime_s);
 }
 
-/* Repeat it if that is due (RFC 8489 6.2.1). @return false: it has failed */
+/* Repeat it if that is due (RFC 8489 section 6.2.1). @return false: give up */
 static bool request_repeat(struct turn *t, struct turn_request *r,
 			   const struct turn_peer *peer)
 {
@@ -231,9 +231,9 @@ static bool key_make(struct turn *t)
 	return good;
 }
 
-/* Try again with the credentials that the server asks for (RFC 8489 9.2.5).
+/* Send a request again with the realm and nonce of a 401 or 438 (RFC 8489 section 9.2.5).
  * @param m  an error response
- * @return false: it is refused for another reason, or was tried too often */
+ * @return false: it is another error, or there were CHALLENGES_MAX of them */
 static bool request_challenged(struct turn *t, struct turn_request *r,
 			       const struct turn_peer *peer,
 			       const struct stun_message *m)
@@ -281,7 +281,7 @@ static void peers_tick(struct turn *t)
 	}
 }
 
-/* The allocation lasts until it expires: the server may answer before. */
+/* A failed Refresh is tried again until the allocation expires. */
 static void own_unanswered(struct turn *t)
 {
 	if (t->state == TURN_READY && t->now_ns < t->until_ns)
@@ -400,7 +400,7 @@ void turn_input(struct turn *t, const uint8_t *data, size_t bytes,
 
 /* ---- peers ---- */
 
-/* A permission is for an address, whatever its port (RFC 8656 9). */
+/* A permission holds for all ports of an address (RFC 8656 section 9). */
 static bool permits(const struct turn_peer *p, const struct media_addr *peer)
 {
 	struct media_addr at = *peer;
@@ -418,7 +418,7 @@ static int peer_add(struct turn *t, const struct media_addr *peer,
 		return -EINVAL;
 	if (t->peer_count == TURN_PEERS_MAX)
 		return -ENOSPC;
-	/* the server would refuse another address family than the relay's */
+	/* the server refuses peers of another address family than the relay's */
 	if (t->relayed.len > 0 && t->relayed.ss.ss_family != peer->ss.ss_family)
 		return -EINVAL;
 	t->peers[t->peer_count++] =
@@ -448,8 +448,8 @@ int turn_bind(struct turn *t, const struct media_addr *peer)
 	if (err)
 		return err;
 	t->channel_next++;
-	/* The server may use the channel before we have read its response: the
-	 * RX thread has to know the channel before the request is sent. */
+	/* The server may use the channel before we have read its response, so the RX
+	 * thread must know the channel before the request is sent. */
 	t->version++;
 	return 0;
 }

@@ -1,12 +1,13 @@
 /**
- * A TURN client (RFC 8656) with one allocation, and STUN's question for our own
- * address (RFC 8489), as a machine without a socket: datagrams and times in,
- * datagrams out. What the peers send and get travels as turn_frame.h says.
+ * A TURN client (RFC 8656) with one allocation, or a STUN client that only asks for
+ * our public address (RFC 8489). It has no socket: the owner passes in the server's
+ * datagrams and the time, and sends what send() is given. Data to and from peers does
+ * not pass through here: see turn_frame.h.
  *
- * libre's client (re_turn.h) sends by a socket of libre's, which has RTP's on
- * its loop; its STUN codec is used.
+ * libre's TURN client (re_turn.h) is not used: it would put the RTP sockets on libre's
+ * loop. Its STUN codec is used.
  *
- * Thread: one at a time; nothing blocks.
+ * Thread: one owner. No function blocks.
  */
 #ifndef OFFHOOK_MEDIA_NAT_TURN_H
 #define OFFHOOK_MEDIA_NAT_TURN_H
@@ -18,73 +19,77 @@
 #include <stdint.h>
 
 #define TURN_USER_BYTES 256
-/* Peers with a channel or a permission, each */
+/* Most peers of a client that have a permission or a channel */
 #define TURN_PEERS_MAX 24
-/* Requests are sent so often (RFC 8489 6.2.1, doubling), then fail */
+/* A request is sent this often, at intervals that double (RFC 8489 section 6.2.1) */
 #define TURN_RTO_NS     INT64_C(500000000)
-#define TURN_SENDS_MAX  4 /* 7.5 s */
+#define TURN_SENDS_MAX  4 /* it fails after 7.5 s */
 #define TURN_LIFETIME_S 600
-/* A permission lasts 300 s (RFC 8656 9), also that of a channel */
+/* Refresh a permission after this time; it lasts 300 s (RFC 8656 section 9) */
 #define TURN_PERMISSION_NS INT64_C(240000000000)
 
 #define TURN_REASON_BYTES 128
 
 struct turn;
 
-/** To the server. */
+/** Send a datagram to the server. */
 typedef void(turn_send_h)(const uint8_t *data, size_t bytes, void *arg);
 
 struct turn_params {
-	bool stun;            /* ask for our address only, allocate nothing */
-	bool reliable;        /* over TCP or TLS: nothing is repeated */
-	bool ipv6;            /* relay from such an address (RFC 8656 5) */
+	bool stun;     /* only ask for our public address */
+	bool reliable; /* TCP or TLS: send each request once */
+	bool ipv6;     /* allocate an IPv6 address (RFC 8656 section 5) */
 	const char *username; /* copied */
 	const char *password; /* copied */
 	turn_send_h *send;
 	void *arg;
 };
 
-/** Nothing is sent before turn_tick(). @return 0; -EINVAL; -ENOMEM */
+/** Make a client. It sends its first request in turn_tick().
+ * @return 0; -EINVAL the name or the password is too long; -ENOMEM */
 int turn_new(struct turn **ret, const struct turn_params *params);
+/** Free it without telling the server; see turn_end(). @return NULL */
 struct turn *turn_free(struct turn *t);
 
 enum turn_state {
-	TURN_ASKING,
-	TURN_READY,  /* turn_mapped(), turn_relayed() */
-	TURN_FAILED, /* for good: turn_reason() */
+	TURN_ASKING, /* no final response yet */
+	TURN_READY,  /* turn_mapped() and turn_relayed() are valid */
+	TURN_FAILED, /* final; turn_reason() says why */
 };
 
 enum turn_state turn_state(const struct turn *t);
 const char *turn_reason(const struct turn *t);
-/** How the server sees us. */
+/** Our address as the server sees it (XOR-MAPPED-ADDRESS). */
 const struct media_addr *turn_mapped(const struct turn *t);
-/** Where it relays from. */
+/** The address it relays from (XOR-RELAYED-ADDRESS). */
 const struct media_addr *turn_relayed(const struct turn *t);
 
-/** An answer of the server. What is none changes nothing. */
+/** Take a datagram of the server. One that answers no open request is ignored. */
 void turn_input(struct turn *t, const uint8_t *data, size_t bytes,
 		int64_t now_ns);
-/** What is due; to be called every 20 ms or so. */
+/** Send and repeat what is due. Call it about every 20 ms. */
 void turn_tick(struct turn *t, int64_t now_ns);
 
-/** Let a peer send to us, and us to it. @return 0; -ENOSPC; -EINVAL */
+/** Ask for a permission for a peer (RFC 8656 section 9).
+ * @return 0; -ENOSPC too many peers; -EINVAL it is not of the relay's address family */
 int turn_permit(struct turn *t, const struct media_addr *peer);
-/** Bind a channel to a peer; it permits, too. The request leaves with the next
- * turn_tick(): not to be waited for, as until the server has it, it drops what
- * the peer sends. @return 0; -ENOSPC; -EINVAL */
+/** Ask for a channel to a peer, which includes a permission (RFC 8656 section 12). The
+ * request is sent by the next turn_tick(); call that at once, as the server drops what
+ * the peer sends until then. @return like turn_permit() */
 int turn_bind(struct turn *t, const struct media_addr *peer);
-/** @return its number; 0: none is bound, yet */
+/** @return the number of the channel to a peer; 0: none is bound (yet) */
 uint16_t turn_channel(const struct turn *t, const struct media_addr *peer);
-/** The n-th of those that are bound. @return its number; 0: no more */
+/** The n-th bound channel, for a loop over all. @return its number; 0: no more */
 uint16_t turn_channel_at(const struct turn *t, size_t n,
 			 struct media_addr *ret_peer);
-/** Grows when state or channels change, also when one is asked for. */
+/** A number that grows whenever the state or the channels change, also when a channel is
+ * asked for. */
 unsigned turn_version(const struct turn *t);
 
-/** The connection to the server is gone. */
+/** The connection to the server has been lost: the client fails with this reason. */
 void turn_lost(struct turn *t, const char *reason);
 
-/** Give the allocation back; nothing is repeated. */
+/** Release the allocation by one Refresh with lifetime 0 (RFC 8656 section 7). */
 void turn_end(struct turn *t);
 
 #endif

@@ -18,8 +18,8 @@
 #define PEER_V4_BYTES     8
 #define PEER_V6_BYTES     20
 
-/* Address bytes are XORed with cookie and identifier: they stand behind one
- * another in the header. */
+/* The bytes of an address are XORed with the magic cookie and the transaction id, which
+ * follow one another in the header. */
 static void xor_header(uint8_t *dst, const uint8_t *src, size_t bytes,
 		       const uint8_t *header)
 {
@@ -55,8 +55,8 @@ bool turn_frame_addr(struct media_addr *ret, const uint8_t *value, size_t bytes,
 	return false;
 }
 
-/* Both attributes are there, in any order, the first of each counts; DATA may
- * reach beyond what was captured. */
+/* Find XOR-PEER-ADDRESS and DATA, in any order; of several the first counts. DATA may
+ * reach beyond the captured bytes. */
 static int indication_parse(struct turn_frame *ret, const uint8_t *data,
 			    size_t captured, size_t end)
 {
@@ -100,7 +100,7 @@ int turn_frame_parse(struct turn_frame *ret, const uint8_t *data,
 		f.channel = be16(data);
 		f.offset = TURN_CHANNEL_BYTES;
 		f.bytes = be16(data + 2);
-		/* what is behind is padding (RFC 8656 12.5) */
+		/* the rest is padding (RFC 8656 section 12.5) */
 		if (f.channel > TURN_CHANNEL_MAX ||
 		    f.bytes > bytes - TURN_CHANNEL_BYTES)
 			return -EBADMSG;

@@ -1,7 +1,7 @@
 /**
- * How a datagram travels through a TURN server: ChannelData (RFC 8656 section
- * 12.4), Send and Data indications (section 11). For the hot path: pure,
- * nothing is allocated.
+ * The framing of peers' datagrams between us and a TURN server: ChannelData (RFC 8656
+ * section 12.4), Send and Data indications (section 11). Pure functions for the hot
+ * path; they allocate nothing.
  * Thread: any.
  */
 #ifndef OFFHOOK_MEDIA_NAT_TURN_FRAME_H
@@ -19,40 +19,42 @@
 #define TURN_CHANNEL_MIN      0x4000 /* RFC 8656 section 12 */
 #define TURN_CHANNEL_MAX      0x4fff
 
-/** What a datagram of the server is. */
+/** Kinds of datagrams between a client and its server. */
 enum turn_frame_kind {
-	TURN_FRAME_CONTROL, /* STUN: an answer to a request of ours */
-	TURN_FRAME_CHANNEL, /* data by a channel */
-	TURN_FRAME_DATA,    /* data by an indication of the server */
-	TURN_FRAME_SEND,    /* data by one of a client */
+	TURN_FRAME_CONTROL, /* a STUN response to one of our requests */
+	TURN_FRAME_CHANNEL, /* ChannelData */
+	TURN_FRAME_DATA,    /* Data indication, from the server */
+	TURN_FRAME_SEND,    /* Send indication, from a client */
 };
 
 struct turn_frame {
 	enum turn_frame_kind kind;
 	uint16_t channel;       /* TURN_FRAME_CHANNEL */
-	struct media_addr peer; /* of an indication: the other end */
-	size_t offset;          /* where the peer's datagram begins, */
-	size_t bytes;           /* and its size */
+	struct media_addr peer; /* XOR-PEER-ADDRESS of an indication */
+	size_t offset;          /* of the peer's datagram */
+	size_t bytes;           /* of the peer's datagram */
 };
 
 /**
- * @param captured  bytes that are there
- * @param bytes     of the datagram, >= captured
- * @return 0; -EBADMSG it is none of these, or does not add up
+ * Parse a datagram.
+ * @param captured  bytes in data; fewer than bytes if a capture cut it
+ * @param bytes     size of the whole datagram
+ * @return 0; -EBADMSG it is of no kind above, or its lengths contradict each other
  */
 int turn_frame_parse(struct turn_frame *ret, const uint8_t *data,
 		     size_t captured, size_t bytes);
 
 /**
- * How many bytes of a stream are the next frame, with its padding.
- * @return 0; -EAGAIN too few bytes to tell; -EBADMSG it is none
+ * Find the size of the next frame in a TCP or TLS stream, with its padding (RFC 8656
+ * section 12.5).
+ * @return 0; -EAGAIN its header is incomplete; -EBADMSG no frame begins here
  */
 int turn_frame_size(size_t *ret, const uint8_t *data, size_t bytes);
 
 /**
- * The address in an attribute such as XOR-PEER-ADDRESS (RFC 8489 section 14.2).
- * @param header  of the message, 20 bytes
- * @return false: it is none
+ * Read an attribute such as XOR-PEER-ADDRESS (RFC 8489 section 14.2).
+ * @param header  the 20 bytes at the start of the STUN message
+ * @return false: it holds no address
  */
 bool turn_frame_addr(struct media_addr *ret, const uint8_t *value, size_t bytes,
 		     const uint8_t *header);
@@ -62,8 +64,9 @@ void turn_frame_channel(uint8_t dst[static TURN_CHANNEL_BYTES],
 			uint16_t channel, size_t bytes);
 
 /**
- * Write a Send indication.
- * @return its size; 0: no room
+ * Write a Send indication (RFC 8656 section 11.1).
+ * @param room  bytes at dst
+ * @return its size; 0: dst is too small
  */
 size_t turn_frame_send(uint8_t *dst, size_t room, const struct media_addr *peer,
 		       const uint8_t *data, size_t bytes);

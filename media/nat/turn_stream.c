@@ -21,8 +21,8 @@
 #define DATAGRAM_BYTES 4096 /* a frame; longer ones are no media */
 #define NAME_BYTES     256
 
-/* Ends of the socket pair: of those who send and receive media, and of the
- * thread. */
+/* The ends of the socket pair: one for the media threads and the loop, one for the
+ * thread of the connections. */
 enum {
 	OURS,
 	THREADS,
@@ -59,7 +59,7 @@ struct turn_streams {
 	SSL_CTX *verifying;
 	SSL_CTX *trusting;
 	_Atomic bool quit;
-	/* neither the RX nor the TX thread takes it */
+	/* the RX and TX threads do not take this lock */
 	pthread_mutex_t lock;
 	struct turn_stream *list;
 	size_t count;
@@ -152,7 +152,7 @@ static void out_flush(struct turn_stream *s)
 	interest_set(s, !s->connected || s->out_bytes > 0);
 }
 
-/* Put the datagrams that wait into the stream; each is a whole frame. */
+/* Copy the waiting datagrams into the stream; each is a whole frame. */
 static void datagrams_send(struct turn_stream *s)
 {
 	for (;;) {
@@ -167,7 +167,7 @@ static void datagrams_send(struct turn_stream *s)
 		padded = ((size_t)got + 3) & ~(size_t)3;
 		if ((size_t)got > sizeof(data) || padded > room)
 			continue;
-		/* RFC 8656 12.5: over a stream a frame is padded */
+		/* in a stream a frame is padded (RFC 8656 section 12.5) */
 		memcpy(s->out + s->out_bytes, data, (size_t)got);
 		memset(s->out + s->out_bytes + got, 0, padded - (size_t)got);
 		s->out_bytes += padded;
@@ -191,7 +191,7 @@ static void in_cut(struct turn_stream *s)
 		}
 		if (err || whole > s->in_bytes - at)
 			break;
-		/* a datagram that does not fit is lost, as in a full socket */
+		/* a datagram that does not fit is dropped, as by a full UDP socket */
 		(void)send(s->pair[THREADS], s->in + at, whole, MSG_DONTWAIT);
 		at += whole;
 	}
@@ -326,7 +326,8 @@ static void closing_sweep(struct turn_streams *all, bool every)
 	}
 }
 
-/* Which of a stream's descriptors an event is of: pairs have bit 0 set. */
+/* Bit 0 of an event's data tells the two descriptors of a stream apart: set for the
+ * socket pair. */
 #define PAIR_TAG ((uintptr_t)1)
 
 static void *streams_thread(void *arg)
@@ -467,7 +468,7 @@ static int tcp_connect_to(struct turn_stream *s,
 			SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (s->tcp < 0)
 		return -errno;
-	/* no packet waits for the next one */
+	/* send small packets at once */
 	(void)setsockopt(s->tcp, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if (bind(s->tcp, (const struct sockaddr *)(const void *)&local.ss,
 		 local.len))

@@ -1,9 +1,9 @@
 /**
- * TURN over TCP and TLS (RFC 8656 section 2.1): one thread an engine keeps the
- * connections. What the media threads and the loop send to a server by a
- * datagram of a socket pair it puts into the stream, what comes it cuts into
- * datagrams (media/nat/turn_frame.h): for them a connection looks like a socket to
- * the server. Docs: docs/internals/nat.md
+ * TURN over TCP and TLS (RFC 8656 section 2.1). One thread of each engine owns all
+ * connections. The media threads and the loop use one end of a socket pair as if it were
+ * a UDP socket to the server; the thread copies their datagrams into the stream, and cuts
+ * the stream into datagrams for them (media/nat/turn_frame.h).
+ * Docs: docs/internals/nat.md
  */
 #ifndef OFFHOOK_MEDIA_NAT_TURN_STREAM_H
 #define OFFHOOK_MEDIA_NAT_TURN_STREAM_H
@@ -12,11 +12,10 @@
 
 #include <stdbool.h>
 
-/* What may wait for a connection that does not take it; more is dropped, as a
- * full socket would. */
+/* Bytes that may wait in each direction; more are dropped, as by a full UDP socket */
 #define RELAY_STREAM_OUT_BYTES (128 * 1024)
 #define RELAY_STREAM_IN_BYTES  (128 * 1024)
-/* Connections of an engine */
+/* Most connections of an engine */
 #define RELAY_STREAMS_MAX 4096
 
 struct turn_streams; /* the thread */
@@ -24,27 +23,29 @@ struct turn_stream;  /* a connection */
 
 struct turn_stream_params {
 	struct media_addr server;
-	struct media_addr local; /* address to come from; port ignored */
+	struct media_addr local; /* our address; its port is ignored */
 	bool tls;
-	bool verify;      /* TLS: the certificate, by the system's CAs */
-	const char *name; /* TLS: the server's; SNI and certificate. Copied */
+	bool verify; /* check the certificate against the system's CAs */
+	const char
+		*name; /* of the server, for SNI and its certificate; copied */
 };
 
-/** @return 0; -ENOMEM; -errno */
+/** Start the thread. Thread: loop. @return 0; -ENOMEM; -errno */
 int turn_streams_new(struct turn_streams **ret);
-/** All connections are closed. Thread: loop. */
+/** Close all connections and end the thread. Thread: loop. @return NULL */
 struct turn_streams *turn_streams_free(struct turn_streams *all);
 
-/** Begin to connect. Thread: loop. @return 0; -ENOSPC; -ENOMEM; -errno */
+/** Begin to connect; turn_stream_reason() says if that fails. Thread: loop.
+ * @return 0; -ENOSPC RELAY_STREAMS_MAX are open; -ENOMEM; -errno */
 int turn_stream_open(struct turn_stream **ret, struct turn_streams *all,
 		     const struct turn_stream_params *params);
-/** What was sent before is sent, then it is closed. Thread: loop. */
+/** Close it after the datagrams that were sent before. Thread: loop. @return NULL */
 struct turn_stream *turn_stream_close(struct turn_stream *s);
 
-/** Datagrams to and from the server. Thread: any. */
+/** The socket for datagrams to and from the server; owned by s. Thread: any. */
 int turn_stream_fd(const struct turn_stream *s);
-/** Why the connection is of no use; static text; NULL: it is, or may become
- * so. Thread: any. */
+/** Thread: any. @return why the connection has failed, a static text; NULL: it is open
+ *         or connecting */
 const char *turn_stream_reason(const struct turn_stream *s);
 
 #endif
