@@ -63,11 +63,11 @@ static int entry_row(const struct db_value *row, size_t columns, void *arg)
 	return json_array_append_new(arg, entry) ? -ENOMEM : 0;
 }
 
-#define SELECTED                                            \
-	" FROM audit WHERE ($1 IS NULL OR actor = $1) AND " \
-	"($2 IS NULL OR kind = $2) AND "                    \
-	"($3 IS NULL OR outcome = $3) AND "                 \
-	"($4 IS NULL OR request_id = $4) AND at >= $5 AND " \
+#define SELECTED                                                          \
+	" FROM audit WHERE (CAST($1 AS TEXT) IS NULL OR actor = $1) AND " \
+	"(CAST($2 AS TEXT) IS NULL OR kind = $2) AND "                    \
+	"(CAST($3 AS TEXT) IS NULL OR outcome = $3) AND "                 \
+	"(CAST($4 AS TEXT) IS NULL OR request_id = $4) AND at >= $5 AND " \
 	"($6 = 0 OR at < $6)"
 #define COLUMNS                                                 \
 	"SELECT id, at, actor_kind, actor_id, actor, address, " \

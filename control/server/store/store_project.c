@@ -67,7 +67,7 @@ int store_project_run_page(struct store *s, const char *uuid,
 		       "stopped_at, (SELECT count(*) FROM project_run_test "
 		       "WHERE project_run_id = project_run.id) "
 		       "FROM project_run WHERE uuid = lower($1) "
-		       "AND ($2 IS NULL OR kiosk_id = $2)",
+		       "AND (CAST($2 AS TEXT) IS NULL OR kiosk_id = $2)",
 		       LEASE_PARAMS(params), page_row, &p);
 	if (err == 0)
 		return -ENOENT;

@@ -77,14 +77,15 @@ static int put(struct db *db, const char *name, const char *password_hash,
 	const struct db_value params[] = {db_text(name), db_text(password_hash),
 					  db_text(rights),
 					  DB_I(store_now_ms())};
-	int err = db_query(db,
-			   "INSERT INTO web_user (name, password_hash, rights, "
-			   "created_at, updated_at) "
-			   "VALUES ($1, $2, COALESCE($3, 'admin'), $4, $4) "
-			   "ON CONFLICT (name) DO UPDATE SET "
-			   "password_hash = $2, updated_at = $4, "
-			   "rights = COALESCE($3, rights) RETURNING id",
-			   params, 4, db_integer_row, id);
+	int err =
+		db_query(db,
+			 "INSERT INTO web_user (name, password_hash, rights, "
+			 "created_at, updated_at) "
+			 "VALUES ($1, $2, COALESCE($3, 'admin'), $4, $4) "
+			 "ON CONFLICT (name) DO UPDATE SET "
+			 "password_hash = $2, updated_at = $4, "
+			 "rights = COALESCE($3, web_user.rights) RETURNING id",
+			 params, 4, db_integer_row, id);
 
 	return err > 0 ? end_sessions(db, *id) : err;
 }
