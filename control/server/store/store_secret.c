@@ -46,6 +46,19 @@ static int make_key_file(const char *key_file)
 	return err;
 }
 
+/* Bits of the file's mode that are refused. A credential of systemd is protected by its
+ * folder; where it has an access control list, its mode shows that list's mask as the
+ * rights of the group. */
+static mode_t refused_mode(const char *key_file)
+{
+	const char *folder = getenv("CREDENTIALS_DIRECTORY");
+	size_t len = folder ? strlen(folder) : 0;
+
+	if (len && strncmp(key_file, folder, len) == 0 && key_file[len] == '/')
+		return S_IRWXO;
+	return S_IRWXG | S_IRWXO;
+}
+
 /* Read the hex text of the key: its digits and a newline. */
 static int read_key_file(const char *key_file, uint8_t master[MASTER_BYTES])
 {
@@ -58,7 +71,7 @@ static int read_key_file(const char *key_file, uint8_t master[MASTER_BYTES])
 	fd = open(key_file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &st) == 0 && (st.st_mode & 077) != 0)
+	if (fstat(fd, &st) == 0 && (st.st_mode & refused_mode(key_file)))
 		err = -EPERM;
 	got = read(fd, hex, sizeof(hex));
 	close(fd);

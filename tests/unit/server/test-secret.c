@@ -67,6 +67,24 @@ static void test_key_file_is_refused(void **state)
 	assert_null(s);
 }
 
+static void test_key_file_of_a_credential_may_have_a_list(void **state)
+{
+	struct fixture *f = *state;
+	struct secrets *s = NULL;
+	const char *path = temp_path(&f->temp, "key");
+
+	chmod(path, 0440);
+	setenv("CREDENTIALS_DIRECTORY", f->temp.dir, 1);
+	assert_int_equal(secrets_load(&s, temp_path(&f->temp, "key")), 0);
+	secrets_free(s);
+	chmod(temp_path(&f->temp, "key"), 0444);
+	assert_int_equal(secrets_load(&s, temp_path(&f->temp, "key")), -EPERM);
+	setenv("CREDENTIALS_DIRECTORY", "/run/credentials/other", 1);
+	chmod(temp_path(&f->temp, "key"), 0440);
+	assert_int_equal(secrets_load(&s, temp_path(&f->temp, "key")), -EPERM);
+	unsetenv("CREDENTIALS_DIRECTORY");
+}
+
 static void test_hash_matches_its_token_only(void **state)
 {
 	struct fixture *f = *state;
@@ -164,6 +182,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(test_key_file_is_made_once),
 		CASE(test_key_file_is_refused),
+		CASE(test_key_file_of_a_credential_may_have_a_list),
 		CASE(test_hash_matches_its_token_only),
 		CASE(test_hash_depends_on_the_key),
 		CASE(test_box_opens),
