@@ -101,7 +101,7 @@ startPage(async () => {
   byId('save').addEventListener('click', saveAsTest);
   fill('scenarios', await all('/scenarios', 'scenarios'), [
     ['Scenario', (s) => button(s.title, () => choose(s.name), 'link')],
-    ['Roles', (s) => s.roles.join(', ')],
+    ['Roles', (s) => s.roles.join(', '), 'wide-only'],
     ['', (s) => s.description + (s.available ? '' : ` Not available: ${s.unavailable_reason}`), 'wide'],
   ], 'There is no scenario.');
 });
