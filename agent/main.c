@@ -191,7 +191,7 @@ static void on_reload(void *arg)
 	free(conf);
 }
 
-static int serve(struct agent_conf *conf, struct reload *reload)
+static int serve(struct agent_conf *conf, struct reload *reload, bool verbose)
 {
 	struct supervisor *supervisor = NULL;
 	json_t *features;
@@ -207,7 +207,7 @@ static int serve(struct agent_conf *conf, struct reload *reload)
 			conf->join_token[0] ? conf->join_token : NULL,
 			conf->engine_program[0] ? conf->engine_program
 						: own_program(program),
-			features);
+			features, verbose);
 	json_decref(features);
 	if (err == 0) {
 		log_info("version " OFFHOOK_VERSION " serves %s",
@@ -252,7 +252,7 @@ static int run(struct options *options)
 		status = check_health(conf);
 	} else if (err == 0) {
 		log_setup(conf->log_level, "offhook-agent");
-		err = serve(conf, &reload);
+		err = serve(conf, &reload, options->verbose);
 		status = err == -EACCES ? EXIT_UNWANTED
 			 : err          ? EXIT_FAILURE
 					: EXIT_SUCCESS;

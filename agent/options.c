@@ -16,6 +16,7 @@ enum {
 	OPTION_ENGINE,
 	OPTION_FOREGROUND,
 	OPTION_JOIN,
+	OPTION_VERBOSE,
 };
 
 static int take(struct options *o, int option, char *argument)
@@ -44,6 +45,9 @@ static int take(struct options *o, int option, char *argument)
 		return 0;
 	case OPTION_FOREGROUND:
 		return 0; /* accepted for scripts: it is always so */
+	case OPTION_VERBOSE:
+		o->verbose = true;
+		return 0;
 	case OPTION_JOIN:
 		if (!argument[0] || str_copy(o->join_token, OPTIONS_TOKEN_BYTES,
 					     argument) != 0) {
@@ -75,6 +79,7 @@ int options_parse(struct options *ret, int argc, char **argv)
 		{"engine", required_argument, NULL, OPTION_ENGINE},
 		{"foreground", no_argument, NULL, OPTION_FOREGROUND},
 		{"join-token", required_argument, NULL, OPTION_JOIN},
+		{"verbose", no_argument, NULL, OPTION_VERBOSE},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0},
@@ -116,6 +121,9 @@ void options_print_help(void)
 	     "                      goes before the configuration's\n"
 	     "      --foreground    accepted: the agent never leaves the "
 	     "foreground\n"
+	     "      --verbose       print registrations, calls, SIP and figures "
+	     "as they\n"
+	     "                      happen\n"
 	     "  -h, --help          this text\n"
 	     "  -V, --version       the version\n"
 	     "\n"

@@ -15,6 +15,7 @@ struct options {
 	char join_token[OPTIONS_TOKEN_BYTES]; /* empty: not given */
 	bool check_config;
 	bool check_health;
+	bool verbose;
 	bool version;
 	bool help;
 	int engine_fd; /* -1: we are the supervisor */

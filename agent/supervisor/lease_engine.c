@@ -1,5 +1,6 @@
 /* The engine of a lease: its process, its job, its reports. */
 #include "agent/supervisor/lease_internal.h"
+#include "agent/supervisor/terminal.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "control/wire/batch.h"
@@ -83,6 +84,8 @@ static void on_message(json_t *message, void *arg)
 	struct lease *l = arg;
 	const char *type = text_of(message, "type");
 
+	if (l->env->verbose)
+		terminal_show(l->role, message);
 	if (strcmp(type, "ready") == 0)
 		lease_step_ready(l, json_object_get(message, "step"));
 	else if (strcmp(type, "progress") == 0)

@@ -340,7 +340,7 @@ static int open_state(struct supervisor *s)
 
 int supervisor_new(struct supervisor **ret, const struct agent_conf *conf,
 		   const char *join_token, const char *engine_program,
-		   json_t *features)
+		   json_t *features, bool verbose)
 {
 	struct supervisor *s = calloc(1, sizeof(*s));
 	struct http_client_params params = {
@@ -378,6 +378,7 @@ int supervisor_new(struct supervisor **ret, const struct agent_conf *conf,
 	s->env.loop = s->loop;
 	s->env.http = s->http;
 	s->env.conf = conf;
+	s->env.verbose = verbose;
 	s->engine_program = engine_program;
 	s->env.spool_dir = s->spool_dir;
 	s->env.artifact_dir = s->artifact_dir;

@@ -13,6 +13,7 @@
 #include "conf/agent_conf.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 
 struct supervisor;
 
@@ -23,12 +24,13 @@ struct supervisor;
  * @param engine_program  borrowed
  * @param features        capabilities to report to the controller: array of
  *                        texts, a reference is kept
+ * @param verbose         print on standard output what the engines report
  * @return 0; -EBUSY another agent has the state directory; -errno (the reason
  *         is logged)
  */
 int supervisor_new(struct supervisor **ret, const struct agent_conf *conf,
 		   const char *join_token, const char *engine_program,
-		   json_t *features);
+		   json_t *features, bool verbose);
 
 /** Read the configuration again, and take what may change while it serves. */
 typedef void(supervisor_reload_h)(void *arg);

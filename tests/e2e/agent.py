@@ -41,6 +41,7 @@ class Agent:
         self.conf_file = Path(folder) / f"{name}.conf"
         self.program = build_dir() / "offhook-agent"
         self.process = None
+        self.options = ["--foreground"]
         self.attacked = False  # its engines make system calls that are refused
         self.conf = {"controller": controller_url, "name": name,
                      "join_token": join_token, "state_dir": self.state_dir,
@@ -53,7 +54,7 @@ class Agent:
             for key, value in self.conf.items()))
         with logs.opened(self.log_file, "ab") as log:
             self.process = subprocess.Popen(
-                [self.program, "--foreground", "--config", self.conf_file],
+                [self.program, *self.options, "--config", self.conf_file],
                 stdout=log, stderr=log)
         return self
 
