@@ -210,9 +210,12 @@ records = Records()
 
 def answering():
     """A program that answers calls, of the package offhook."""
-    log = open(TRY / "answer.log", "a", encoding="utf-8")
-    return subprocess.Popen(["offhook", "answer", "--bind", "127.0.0.1", "--sip-port",
-                             str(SIP_PORT), "--user", "bob"], stdout=log, stderr=log)
+    with open(TRY / "answer.log", "a", encoding="utf-8") as log:
+        peer = subprocess.Popen(["offhook", "answer", "--bind", "127.0.0.1", "--sip-port",
+                                 str(SIP_PORT), "--user", "bob"], stdout=log, stderr=log)
+    # proc(5): the local address and port in hex
+    within("its port", lambda: f":{SIP_PORT:04X} " in Path("/proc/net/udp").read_text())
+    return peer
 
 
 def make_test(name="try"):
@@ -266,8 +269,13 @@ def call_begins(seconds):
     """@return (peer, run) with an established call"""
     peer = answering()
     session = start_run(seconds)
-    within("media of the call", lambda: api(
-        "GET", f"/runs/{session}/stats/rtp_pkt_per_sec?role=caller&dir=in")["stats_data"], LONG_S)
+
+    def media():
+        run = api("GET", f"/runs/{session}/status")["run"]
+        demand(run["status"] == "running", f"the run ended before: {run}")
+        return api("GET", f"/runs/{session}/stats/rtp_pkt_per_sec?role=caller&dir=in")["stats_data"]
+
+    within("media of the call", media, LONG_S)
     return peer, session
 
 
