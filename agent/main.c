@@ -168,8 +168,8 @@ struct reload {
 	bool level_given; /* by the environment, which precedes the file */
 };
 
-/* SIGHUP: take the log level again. Certificates for SIP are read by each engine, and
- * the authorities by each connection, from their files. */
+/* SIGHUP: take the log level again. Nothing else is kept: each engine reads the certificate
+ * for SIP, and each connection to the controller the authorities. */
 static void on_reload(void *arg)
 {
 	const struct reload *r = arg;

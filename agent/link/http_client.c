@@ -294,6 +294,8 @@ static CURLcode call_prepare(struct http_client_call *call)
 	SET(CURLOPT_TIMEOUT_MS, (long)call->timeout_s * 1000);
 	SET(CURLOPT_TCP_KEEPALIVE, 1L);
 	SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	/* libcurl would use the authorities it has read for a day */
+	SET(CURLOPT_CA_CACHE_TIMEOUT, 0L);
 	if (http->ca_file) {
 		SET(CURLOPT_CAINFO, http->ca_file);
 		SET(CURLOPT_CAPATH, NULL); /* instead of the system's */

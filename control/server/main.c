@@ -392,13 +392,15 @@ static void on_reload(const struct reload *r)
 	struct conf_error error;
 
 	service_reloading();
-	if (controller_conf_load(&conf, r->conf_path, &error))
-		log_error("not reloaded: %s", error.text);
-	else if (!r->level_given)
-		log_level_set(conf.log_level);
 	if (r->tls && tls_reload(r->tls) == 0)
 		log_info("the certificate was read again");
-	log_info("reloaded on SIGHUP");
+	if (controller_conf_load(&conf, r->conf_path, &error)) {
+		log_error("not reloaded: %s", error.text);
+	} else {
+		if (!r->level_given)
+			log_level_set(conf.log_level);
+		log_info("reloaded on SIGHUP");
+	}
 	service_ready();
 }
 

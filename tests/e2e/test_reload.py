@@ -160,6 +160,29 @@ def test_agent(tmp_path, ports):
             agent.close()
 
 
+def test_authority_of_the_agent(tmp_path, ports):
+    """The controller gets a certificate of another authority, and the agent's ca_file with it:
+    the next connection takes both, without a word to the agent."""
+    first, second = Authority(tmp_path, "first"), Authority(tmp_path, "second")
+    files, trusted = first.issue("server"), tmp_path / "trusted.pem"
+    trusted.write_bytes(first.file.read_bytes())
+    with Tls(files, False, **QUICK) as c:
+        pool = c.api("POST", "/agent-pools", {"name": "pool"})["agent_pool"]
+        agent = Agent(tmp_path, c.url, pool["join_token"], ports.rtp, name="a", ca_file=trusted)
+        agent.start()
+        try:
+            within(lambda: [a for a in c.api("GET", "/agents")["agents"]
+                            if a["state"] == "online"])
+            c.stop()
+            before = len(c.log())
+            put(files, second.issue("next"))
+            trusted.write_bytes(second.file.read_bytes())
+            c.start()
+            within(lambda: "POST /api/v2/agent/poll: 20" in c.log()[before:])
+        finally:
+            agent.close()
+
+
 @pytest.fixture
 def manager(monkeypatch):
     """A service manager's socket, with messages as they came."""

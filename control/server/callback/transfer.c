@@ -145,6 +145,8 @@ static void set_options(struct transfer *t, const char *body)
 	if (t->conf->callback_ca_file[0])
 		curl_easy_setopt(easy, CURLOPT_CAINFO,
 				 t->conf->callback_ca_file);
+	/* libcurl would use the authorities it has read for a day */
+	curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
 	curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
 	curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
