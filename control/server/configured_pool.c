@@ -34,6 +34,7 @@ static int token_read(char token[static TOKEN_BYTES], const char *path)
 	size_t len;
 	int err = 0;
 
+	token[0] = '\0';
 	if (!f)
 		return -errno;
 	if (!fgets(token, TOKEN_BYTES, f)) {

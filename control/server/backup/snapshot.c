@@ -61,7 +61,8 @@ bool snapshot_interrupted(void *arg)
 static int connect_to(const struct controller_conf *conf)
 {
 	struct sockaddr_un address;
-	int dir_fd, fd, err;
+	int dir_fd = -1;
+	int fd, err;
 
 	err = snapshot_address(&address, conf, &dir_fd);
 	if (err)

@@ -141,7 +141,8 @@ static void *service_thread(void *arg)
 static int listen_at(struct snapshot_service *s)
 {
 	struct sockaddr_un address;
-	int dir_fd, err = snapshot_address(&address, s->conf, &dir_fd);
+	int dir_fd = -1;
+	int err = snapshot_address(&address, s->conf, &dir_fd);
 
 	if (err)
 		return err;
@@ -190,7 +191,7 @@ struct snapshot_service *snapshot_service_stop(struct snapshot_service *s)
 {
 	struct sockaddr_un address;
 	const uint64_t one = 1;
-	int dir_fd;
+	int dir_fd = -1;
 
 	if (!s)
 		return NULL;
