@@ -7,7 +7,7 @@ import { drawLadder, drawMeasure } from './compare_draw.js';
 import { differences } from './report_facts.js';
 import { capital, makeModel, withoutRole } from './report_model.js';
 import { copyText, toast } from './report_share.js';
-import { badge, crumbs, el, figure, fold, icon, plural, roleTag, shape, svg, table, when } from './report_ui.js';
+import { badge, crumbs, el, fold, icon, measured, plural, roleTag, shape, svg, table, when } from './report_ui.js';
 
 const PICKED = 100; // runs of the test to choose from
 const page = { a: null, b: null, runs: [], only: true, group: 0, sdp: null };
@@ -75,7 +75,7 @@ function drawTools() {
 
 function outcome(verdict) {
   if (!verdict) return el('span', { class: 'soft' }, 'not asked');
-  return el('span', { class: verdict.passed ? '' : 'bad' }, shape(verdict.passed ? 'passed' : 'failed'), el(verdict.passed ? 'span' : 'b', null, figure(verdict.actual)));
+  return el('span', { class: verdict.passed ? '' : 'bad' }, shape(verdict.passed ? 'passed' : 'failed'), el(verdict.passed ? 'span' : 'b', null, measured(verdict)));
 }
 
 function pairs(caption, list) {

@@ -1,7 +1,7 @@
 // What the last run of a test measured, to stand beside its conditions.
 
 import { api } from './api.js';
-import { el, figure } from './report_ui.js';
+import { el, measured } from './report_ui.js';
 
 // What an entry judges, whatever its limit.
 function subject(set, item) {
@@ -22,12 +22,12 @@ export async function lastFigures(test, last) {
     const own = (run.verdicts || []).filter((v) => !v.built_in && v.role === set.role && v.condition_type === set.condition_type);
     if (own.length !== set.conditions.length) continue;
     set.conditions.forEach((item, i) => {
-      figures.set(subject(set, item), own[i].actual);
+      figures.set(subject(set, item), own[i]);
       if (!own[i].passed) failed.add(exact(set, item));
     });
   }
   return (set, item) => {
-    const actual = figures.get(subject(set, item));
-    return actual ? el('span', { class: `last-figure${failed.has(exact(set, item)) ? ' bad' : ''}` }, 'last run: ', el('b', null, figure(actual))) : null;
+    const verdict = figures.get(subject(set, item));
+    return verdict ? el('span', { class: `last-figure${failed.has(exact(set, item)) ? ' bad' : ''}` }, 'last run: ', el('b', null, measured(verdict))) : null;
   };
 }

@@ -13,7 +13,7 @@ import { differences } from './report_facts.js';
 import { capital, evidenceOf, makeModel, measureName, withoutRole } from './report_model.js';
 import { lastPassed, sentence, since, testerChecks, took } from './report_sentence.js';
 import { shareDialog, toast } from './report_share.js';
-import { badge, bytes, crumbs, el, figure, fold, icon, plural, roleTag, shape, table, when } from './report_ui.js';
+import { badge, bytes, crumbs, el, figure, fold, icon, measured, plural, roleTag, shape, table, when } from './report_ui.js';
 
 const POLL_MS = 1000;
 const PRINT = new URLSearchParams(location.search).get('mode') === 'print';
@@ -167,7 +167,7 @@ function condition(model, verdict) {
   const box = el('div', { class: 'cond', 'data-passed': String(verdict.passed) }, shape('failed'),
     el('h3', null, roleTag(model, verdict.role), capital(withoutRole(verdict, verdict.text))),
     el('dl', { class: 'want' }, el('dt', null, 'Expected'), el('dd', null, figure(verdict.expected))),
-    el('dl', { class: 'got' }, el('dt', null, 'Was'), el('dd', null, figure(verdict.actual))));
+    el('dl', { class: 'got' }, el('dt', null, 'Was'), el('dd', null, measured(verdict))));
   if (verdict.sentence) box.append(el('p', null, `${capital(withoutRole(verdict, verdict.sentence))}.`));
   const links = evidenceLinks(model, verdict);
   if (links.length) box.append(el('div', { class: 'see' }, ...links));
@@ -188,7 +188,7 @@ function drawConditions(model) {
     const more = passed.length > 4 ? `; and ${passed.length - 4} more` : '';
     nodes.push(fold(`${plural(passed.length, 'condition')} passed: ${names}${more}`, () => table('Conditions that passed', passed, [
       ['Role', (v) => roleTag(model, v.role)], ['Condition', (v) => el('span', null, shape('passed'), ' ', capital(withoutRole(v, v.text)))],
-      ['Expected', (v) => figure(v.expected)], ['Was', (v) => figure(v.actual)]]), PRINT));
+      ['Expected', (v) => figure(v.expected)], ['Was', measured]]), PRINT));
   }
   byId('verdicts').replaceChildren(...nodes);
 }

@@ -1,7 +1,7 @@
 // Sentences that are made from the data of a run. A part is a text, or [text] to stress it.
 
 import { capital, conditionKind, limitOf, withoutRole, evidenceOf } from './report_model.js';
-import { duration, figure, plural, seconds, short, when } from './report_ui.js';
+import { duration, figure, measured, plural, seconds, short, when } from './report_ui.js';
 
 const CAUSES = 2; // a sentence names at most two, then counts
 
@@ -55,7 +55,7 @@ function ofFigure(verdict) {
   const subject = SUBJECTS[conditionKind(verdict)];
   if (!limit || !subject || !verdict.actual) return null;
   const what = { mos: ' of what it heard', loss: ' of what it should have heard', jitter: ' of what it heard' }[conditionKind(verdict)] || '';
-  return [`${subject}${what ? `${what.replace(' it ', ` ${verdict.role} `)}` : ` of ${verdict.role}`} was `, [verdict.actual],
+  return [`${subject}${what ? `${what.replace(' it ', ` ${verdict.role} `)}` : ` of ${verdict.role}`} was `, [measured(verdict)],
     `${verdict.call ? ` in call ${verdict.call}` : ''}; ${limit.text} is asked for`];
 }
 

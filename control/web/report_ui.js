@@ -51,6 +51,22 @@ export function short(value) {
   return value.toFixed(Math.abs(value) < 1 ? 2 : 1);
 }
 
+// What a condition measured: two decimals, of ms one below 100 and none above. As many more as are needed to stand on the same
+// side of each limit: 4.449 does not become 4.45 where "at least 4.45" was asked for.
+export function measured(verdict) {
+  const parts = /^(-?\d+\.\d{2,})( .*)?$/.exec(verdict.actual || '');
+  if (!parts) return figure(verdict.actual);
+  const value = Number(parts[1]);
+  const rest = parts[2] || '';
+  const limits = ((verdict.expected || '').match(/-?\d+(\.\d+)?/g) || []).map(Number);
+  const least = !/^ ms\b/.test(rest) ? 2 : Math.abs(value) < 100 ? 1 : 0;
+  for (let digits = least; digits < 6; digits += 1) {
+    const text = value.toFixed(digits);
+    if (limits.every((limit) => Math.sign(Number(text) - limit) === Math.sign(value - limit))) return text + rest;
+  }
+  return verdict.actual;
+}
+
 export function plural(count, word) {
   return `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`;
 }

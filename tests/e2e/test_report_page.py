@@ -1,6 +1,7 @@
 """The page of a run in a real browser: signed in, live, and by its public link."""
 import json
 import os
+import re
 import sqlite3
 import struct
 
@@ -127,6 +128,8 @@ def test_the_answer_comes_first(bench, browser, cookie, media):
     want = [c.find_element(By.CSS_SELECTOR, ".want dd").text for c in failed]
     was = [c.find_element(By.CSS_SELECTOR, ".got dd").text for c in failed]
     assert "at least 4.45" in want and "did not hold" in was
+    mos, = [w for w in was if re.fullmatch(r"4\.\d\d", w)]
+    assert f"was {mos} in call" in sentence
     folded = [b for b in found(browser, "#verdicts .more") if "passed" in b.text]
     assert len(folded) == 1 and not found(browser, "#verdicts table")
     looked_at(browser, "report")
@@ -203,8 +206,10 @@ def test_figures_of_a_call(bench, browser, cookie, media):
 def test_last_figures_stand_beside_the_conditions(bench, browser, cookie, media):
     """On the page of the test and in its editor, until the test is changed."""
     run = bench.api("GET", f"/runs/{media[1]}")["run"]
-    was = [(f"last run: {v['actual']}", "" if v["passed"] else "bad")
-           for v in run["verdicts"] if not v["built_in"]]
+    own = [v for v in run["verdicts"] if not v["built_in"]]
+    assert re.fullmatch(r"4\.\d{3,}", own[1]["actual"])  # a MOS, which has two decimals in pages
+    shorter = [own[0]["actual"], f"{float(own[1]['actual']):.2f}"]
+    was = [(f"last run: {figure}", "" if v["passed"] else "bad") for v, figure in zip(own, shorter)]
     assert len(was) == 2 and was[1][1] == "bad"
 
     def shown(path, ready):
