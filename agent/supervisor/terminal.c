@@ -17,9 +17,21 @@ static const char *text_of(json_t *object, const char *name)
 	return text ? text : "";
 }
 
-static double number_of(json_t *object, const char *name)
+#define FIGURE_BYTES 32
+
+/* A number as text; an unknown one is a dash, never zero.
+ * @param unit  behind it, such as " ms" */
+static const char *figure(char dst[static FIGURE_BYTES], json_t *object,
+			  const char *name, int decimals, const char *unit)
 {
-	return json_number_value(json_object_get(object, name));
+	json_t *number = json_object_get(object, name);
+
+	if (json_is_number(number))
+		str_print(dst, FIGURE_BYTES, "%.*f%s", decimals,
+			  json_number_value(number), unit);
+	else
+		str_print(dst, FIGURE_BYTES, "-%s", unit);
+	return dst;
 }
 
 /* Control characters, C1 too, could do anything to a terminal. */
@@ -73,49 +85,50 @@ static void show_state(const char *role, json_t *e)
 
 static void show_register(const char *role, json_t *e)
 {
-	int code = (int)number_of(e, "code");
+	int code = (int)json_integer_value(json_object_get(e, "code"));
+	char ms[FIGURE_BYTES];
 
+	figure(ms, e, "ms", 0, " ms");
 	if (code)
-		line(role, time_of(e), "register %s: %d %s after %.0f ms",
-		     text_of(e, "account"), code, text_of(e, "reason"),
-		     number_of(e, "ms"));
+		line(role, time_of(e), "register %s: %d %s after %s",
+		     text_of(e, "account"), code, text_of(e, "reason"), ms);
 	else
-		line(role, time_of(e), "register %s: no answer after %.0f ms",
-		     text_of(e, "account"), number_of(e, "ms"));
+		line(role, time_of(e), "register %s: no answer after %s",
+		     text_of(e, "account"), ms);
 }
 
 static void show_stream(const char *role, json_t *e, json_t *stream)
 {
 	json_t *jitter = json_object_get(stream, "jitter_ms");
-	json_t *mos = json_object_get(stream, "mos_total");
-	char score[64];
+	char packets[FIGURE_BYTES], lost[FIGURE_BYTES], share[FIGURE_BYTES];
+	char mean[FIGURE_BYTES], mos[FIGURE_BYTES];
 
-	if (json_is_number(mos))
-		str_print(score, sizeof(score), "MOS %.2f",
-			  json_number_value(mos));
-	else
-		str_print(score, sizeof(score), "no MOS");
 	line(role, time_of(e),
-	     "  %s %s: %.0f packets, %.0f lost (%.2f %%), jitter %.1f ms, %s",
+	     "  %s %s: %s packets, %s lost (%s), jitter %s, MOS %s",
 	     text_of(stream, "dir"), text_of(stream, "codec"),
-	     number_of(stream, "packets"), number_of(stream, "lost"),
-	     number_of(stream, "loss_pct"), number_of(jitter, "avg"), score);
+	     figure(packets, stream, "packets", 0, ""),
+	     figure(lost, stream, "lost", 0, ""),
+	     figure(share, stream, "loss_pct", 2, " %"),
+	     figure(mean, jitter, "avg", 1, " ms"),
+	     figure(mos, stream, "mos_total", 2, ""));
 }
 
 static void show_call(const char *role, json_t *e)
 {
 	bool out = strcmp(text_of(e, "direction"), "out") == 0;
+	int code = (int)json_integer_value(json_object_get(e, "code"));
+	char answer[16] = "", setup[FIGURE_BYTES], duration[FIGURE_BYTES];
 	json_t *stream;
-	char code[16] = "";
 	size_t i;
 
-	if (number_of(e, "code") > 0)
-		str_print(code, sizeof(code), "%.0f ", number_of(e, "code"));
+	if (code > 0)
+		str_print(answer, sizeof(answer), "%d ", code);
 	line(role, time_of(e),
-	     "call %s %s %s %s ended (%s): %s%s, set up in %.0f ms, %.1f s",
+	     "call %s %s %s %s ended (%s): %s%s, set up in %s, lasted %s",
 	     text_of(e, "call"), text_of(e, "account"), out ? "to" : "from",
-	     text_of(e, "peer"), text_of(e, "end"), code, text_of(e, "reason"),
-	     number_of(e, "setup_ms"), number_of(e, "duration_ms") / 1000);
+	     text_of(e, "peer"), text_of(e, "end"), answer,
+	     text_of(e, "reason"), figure(setup, e, "setup_ms", 0, " ms"),
+	     figure(duration, e, "duration_ms", 0, " ms"));
 	json_array_foreach(json_object_get(e, "streams"), i, stream)
 		show_stream(role, e, stream);
 }
@@ -157,11 +170,14 @@ static void show_sip(const char *role, json_t *m)
 static void show_series(const char *role, json_t *s)
 {
 	int64_t t_s = time_of(s);
+	char mean[FIGURE_BYTES], least[FIGURE_BYTES], most[FIGURE_BYTES];
+	char count[FIGURE_BYTES];
 
 	line(role, t_s < INT64_MAX / 1000000 ? t_s * 1000000 : 0,
-	     "%s %s: %g (%g to %g, of %.0f)", text_of(s, "measure"),
-	     text_of(s, "dir"), number_of(s, "avg"), number_of(s, "min"),
-	     number_of(s, "max"), number_of(s, "n"));
+	     "%s %s: %s (%s to %s, of %s)", text_of(s, "measure"),
+	     text_of(s, "dir"), figure(mean, s, "avg", 3, ""),
+	     figure(least, s, "min", 3, ""), figure(most, s, "max", 3, ""),
+	     figure(count, s, "n", 0, ""));
 }
 
 void terminal_show(const char *role, json_t *message)

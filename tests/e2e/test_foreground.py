@@ -38,7 +38,7 @@ def test_a_run_as_it_happens(tmp_path, ports):
                  r"caller: -> udp 127\.0\.0\.1:\d+: REGISTER sip:\S+ SIP/2\.0$",
                  r"caller: <- udp 127\.0\.0\.1:\d+: SIP/2\.0 401 ",
                  rf"caller: -> udp 127\.0\.0\.1:\d+: INVITE sip:{CALLEE}@\S+ SIP/2\.0$",
-                 rf"caller: call caller-1 {CALLER} to .* ended \(local\): .*, set up in \d+ ms, \d+\.\d s$",
+                 rf"caller: call caller-1 {CALLER} to .* ended \(local\): .*, set up in \d+ ms, lasted \d+ ms$",
                  rf"callee: call callee-1 {CALLEE} from .* ended \(remote\): ",
                  r"caller:   in PCM[AU]: \d+ packets, \d+ lost \([0-9.]+ %\), jitter [0-9.]+ ms, MOS [1-4]\.\d\d$",
                  r"callee: finished: completed$"):
