@@ -35,7 +35,8 @@ int supervisor_new(struct supervisor **ret, const struct agent_conf *conf,
 /** Read the configuration again, and take what may change while it serves. */
 typedef void(supervisor_reload_h)(void *arg);
 
-/** Set what SIGHUP does; without it nothing. Before supervisor_run(). */
+/** Set the handler of SIGHUP; without one the signal does nothing. Call this before
+ * supervisor_run(). */
 void supervisor_on_reload(struct supervisor *s, supervisor_reload_h *reload_h,
 			  void *arg);
 

@@ -4,7 +4,7 @@
  * has a line "HASH  NAME" for each other one, as sha256sum(1) checks it. The
  * reader accepts only what the writer writes, so that every changed byte is
  * found.
- * Thread: the owner of the object; blocking.
+ * Thread: one owner for each object. The functions wait for the disk.
  */
 #ifndef OFFHOOK_SERVER_BACKUP_ARCHIVE_H
 #define OFFHOOK_SERVER_BACKUP_ARCHIVE_H

@@ -52,7 +52,8 @@ static int check_database(struct check *c, const char *database)
 
 /* ---- the files of a controller ---- */
 
-/* A file that cannot be read is not added, and so missing. */
+/* Hash a file and list it. One that cannot be read is left out, so that it is reported as
+ * missing. */
 static int add_if_there(struct check *c, const char *name)
 {
 	char path[CONF_PATH_BYTES], hash[ARCHIVE_HASH_BYTES];
@@ -121,8 +122,9 @@ static int ignore_finding(const char *text, void *arg)
 	return 0;
 }
 
-/* Files come and go while a controller runs: those that seem missing are looked
- * up in a second snapshot, by whose time their rows are gone, too. */
+/* While a controller runs, a file may be deleted between the snapshot and the look at the
+ * file. A second snapshot then no longer has its row, so only files that are really missing
+ * are reported. */
 static int check_again(struct check *c, struct snapshot *snapshot)
 {
 	int err;

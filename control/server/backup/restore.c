@@ -70,7 +70,7 @@ static int find_places(struct restore *r)
 
 /* ---- what is there ---- */
 
-/* @return it exists, and is no empty folder */
+/* Whether the path exists and is not an empty folder. */
 static bool filled(const char *path)
 {
 	struct dirent *entry;

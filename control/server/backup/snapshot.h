@@ -1,5 +1,5 @@
 /**
- * A copy of the database as it is at one moment, beside it: DATABASE.snapshot.
+ * A consistent copy of the database at one point in time, in the file DATABASE.snapshot.
  * A running controller makes it for the commands backup and check; without one
  * they lock the database and make it themselves.
  *

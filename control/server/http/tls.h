@@ -22,7 +22,7 @@ int tls_new(struct tls **ret, const char *certificate_file,
 
 /**
  * Read the same files again. Handshakes from now on use them; connections go on.
- * Thread: main, while others call tls_retrieve()
+ * Thread: main; other threads may call tls_retrieve() at the same time
  * @return as tls_new(); on failure the former certificate stays in use
  */
 int tls_reload(struct tls *tls);
@@ -31,8 +31,8 @@ int tls_reload(struct tls *tls);
 struct tls *tls_free(struct tls *tls);
 
 /**
- * Give a handshake its certificate: a gnutls_certificate_retrieve_function3, for
- * MHD_OPTION_HTTPS_CERT_CALLBACK2.
+ * Return the certificate and the key for a TLS handshake. GnuTLS calls it (type
+ * gnutls_certificate_retrieve_function3, set by MHD_OPTION_HTTPS_CERT_CALLBACK2).
  * Thread: any
  */
 int tls_retrieve(gnutls_session_t session,
