@@ -68,6 +68,22 @@ static int open_alone(struct db **ret, const char *path)
 	return db_sqlite_open_as_is(ret, path);
 }
 
+/* Open it, run one query, and log what fails. @return as db_query() */
+static int query_alone(const char *path, const char *sql, db_row_h *row_h,
+		       void *arg)
+{
+	struct db *db;
+	int err = open_alone(&db, path);
+
+	if (err)
+		return err;
+	err = db_query(db, sql, NULL, 0, row_h, arg);
+	if (err < 0)
+		log_error("database %s: %s", path, db_error(db));
+	db_close(db);
+	return err;
+}
+
 static int setting_row(const struct db_value *row, size_t columns, void *arg)
 {
 	struct database_schema *s = arg;
@@ -105,22 +121,17 @@ static void judge_schema(struct database_schema *s)
 
 int database_schema(const char *path, struct database_schema *ret)
 {
-	struct db *db;
-	int err = open_alone(&db, path);
+	int err;
 
-	if (err)
-		return err;
 	memset(ret, 0, sizeof(*ret));
-	err = db_query(db,
-		       "SELECT name, value FROM setting WHERE name IN "
-		       "('schema_version', 'schema_print')",
-		       NULL, 0, setting_row, ret);
+	err = query_alone(path,
+			  "SELECT name, value FROM setting WHERE name IN "
+			  "('schema_version', 'schema_print')",
+			  setting_row, ret);
 	if (err < 0)
-		log_error("database %s: %s", path, db_error(db));
-	else
-		judge_schema(ret);
-	db_close(db);
-	return err < 0 ? -EIO : 0;
+		return err;
+	judge_schema(ret);
+	return 0;
 }
 
 struct findings {
@@ -185,20 +196,14 @@ static int file_row(const struct db_value *row, size_t columns, void *arg)
 int database_files(const char *path, database_file_h *file_h, void *arg)
 {
 	struct files f = {file_h, arg};
-	struct db *db;
-	int err = open_alone(&db, path);
+	int err = query_alone(
+		path,
+		"SELECT 'artifacts/' || r.session_id || '/' || a.file, "
+		"a.size, a.sha256 FROM artifact a "
+		"JOIN run r ON r.id = a.run_id UNION ALL "
+		"SELECT 'appimages/' || id, size, sha256 FROM appimage "
+		"ORDER BY 1",
+		file_row, &f);
 
-	if (err)
-		return err;
-	err = db_query(db,
-		       "SELECT 'artifacts/' || r.session_id || '/' || a.file, "
-		       "a.size, a.sha256 FROM artifact a "
-		       "JOIN run r ON r.id = a.run_id UNION ALL "
-		       "SELECT 'appimages/' || id, size, sha256 FROM appimage "
-		       "ORDER BY 1",
-		       NULL, 0, file_row, &f);
-	if (err < 0)
-		log_error("database %s: %s", path, db_error(db));
-	db_close(db);
 	return err < 0 ? err : 0;
 }

@@ -47,7 +47,7 @@ struct database_schema {
 };
 
 /** Read which schema a file has. The file is not changed.
- * @return 0; -EIO not one of ours, logged */
+ * @return 0; -EIO not one of ours; -EBUSY another process locks it; both logged */
 int database_schema(const char *path, struct database_schema *ret);
 
 /** One thing that is wrong, as a line without its end. @return 0; else stop */
