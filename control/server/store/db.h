@@ -15,7 +15,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct db; /* one connection */
+struct db; /* one connection; its owner is one thread at a time */
+
+enum db_dialect {
+	DB_SQLITE,
+	DB_POSTGRESQL
+};
+
+enum db_dialect db_dialect(const struct db *db);
+/** The text for the connection's database, where one cannot serve both. */
+const char *db_choose(const struct db *db, const char *sqlite,
+		      const char *postgresql);
 
 enum db_type {
 	DB_NULL,
@@ -53,11 +63,17 @@ int db_integer_row(const struct db_value *row, size_t columns, void *arg);
 int db_query(struct db *db, const char *sql, const struct db_value *params,
 	     size_t count, db_row_h *row_h, void *arg);
 
+/** Run several statements without parameters. @return 0; -EIO */
+int db_script(struct db *db, const char *sql);
+
 int db_begin(struct db *db); /* write transaction at once, no upgrade */
 int db_commit(struct db *db);
 void db_rollback(struct db *db);
 
 /** The last error's text of this connection, for the log; never NULL. */
 const char *db_error(const struct db *db);
+
+/** Close; accepts NULL. @return NULL */
+struct db *db_close(struct db *db);
 
 #endif

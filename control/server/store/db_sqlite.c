@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "control/server/store/db_driver.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,36 +35,17 @@ struct statement {
 	bool in_use; /* a row handler may run the same text again */
 };
 
-struct db {
+struct sqlite_db {
+	struct db base;
 	sqlite3 *sq;
 	struct statement statements[STATEMENTS_MAX];
 	size_t statement_count;
 	size_t next_evicted;
 };
 
-struct db_value db_text(const char *text)
+static struct sqlite_db *of(struct db *db)
 {
-	if (!text)
-		return (struct db_value){.type = DB_NULL};
-	return (struct db_value){
-		.type = DB_TEXT, .bytes = text, .len = strlen(text)};
-}
-
-struct db_value db_blob(const void *bytes, size_t len)
-{
-	return (struct db_value){.type = DB_BLOB, .bytes = bytes, .len = len};
-}
-
-double db_number(const struct db_value *value)
-{
-	return value->type == DB_INT ? (double)value->integer : value->real;
-}
-
-int db_integer_row(const struct db_value *row, size_t columns, void *arg)
-{
-	(void)columns;
-	*(int64_t *)arg = row[0].integer;
-	return 0;
+	return (struct sqlite_db *)db;
 }
 
 static int error_of(int sqlite_code)
@@ -88,135 +70,26 @@ static int error_of(int sqlite_code)
 	}
 }
 
-static int configure(struct db *db, bool keeps_journal)
-{
-	int err;
-
-	sqlite3_extended_result_codes(db->sq, 1);
-	sqlite3_busy_timeout(db->sq, BUSY_TIMEOUT_MS);
-	err = db_script(db, "PRAGMA mmap_size = 0;"
-			    "PRAGMA foreign_keys = ON;"
-			    "PRAGMA trusted_schema = OFF;");
-	if (err || keeps_journal)
-		return err;
-	return db_script(db, "PRAGMA journal_mode = WAL;"
-			     "PRAGMA synchronous = FULL;");
-}
-
-void db_sqlite_setup(void)
-{
-	/* memory statistics take a global lock at every allocation */
-	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-}
-
-static int open_file(struct db **ret, const char *path, int flags,
-		     bool keeps_journal)
-{
-	mode_t old_mask;
-	struct db *db;
-	int err;
-
-	db = calloc(1, sizeof(*db));
-	if (!db)
-		return -ENOMEM;
-	old_mask = umask(0077); /* the WAL gets the mode of the file */
-	err = sqlite3_open_v2(path, &db->sq, flags | SQLITE_OPEN_NOMUTEX, NULL);
-	umask(old_mask);
-	if (err == SQLITE_OK)
-		err = configure(db, keeps_journal);
-	if (err) {
-		log_error("database %s: %s", path, db_error(db));
-		db_close(db);
-		return -EIO;
-	}
-	*ret = db;
-	return 0;
-}
-
-int db_sqlite_open(struct db **ret, const char *path, bool read_only)
-{
-	return open_file(ret, path,
-			 read_only ? SQLITE_OPEN_READONLY
-				   : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-			 read_only);
-}
-
-int db_sqlite_open_as_is(struct db **ret, const char *path)
-{
-	return open_file(ret, path, SQLITE_OPEN_READWRITE, true);
-}
-
-/* The read transaction keeps the source as it is: without one each change by
- * another connection would begin the copy anew. */
-static int copy_pages(struct db *db, sqlite3 *dest, bool (*stop_h)(void *arg),
-		      void *arg)
-{
-	sqlite3_backup *backup;
-	int step = SQLITE_OK;
-
-	if (db_script(db, "BEGIN; SELECT count(*) FROM sqlite_master"))
-		return -EIO;
-	backup = sqlite3_backup_init(dest, "main", db->sq, "main");
-	while (backup && step == SQLITE_OK && !(stop_h && stop_h(arg)))
-		step = sqlite3_backup_step(backup, COPY_PAGES);
-	sqlite3_backup_finish(backup);
-	db_script(db, "COMMIT");
-	if (backup && step == SQLITE_OK)
-		return -ECANCELED;
-	return step == SQLITE_DONE ? 0 : -EIO;
-}
-
-int db_copy(struct db *db, const char *copy, bool (*stop_h)(void *arg),
-	    void *arg)
-{
-	sqlite3 *dest = NULL;
-	int fd, err;
-
-	fd = open(copy, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	err = sqlite3_open_v2(
-		copy, &dest, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-	if (err == SQLITE_OK)
-		err = sqlite3_exec(dest,
-				   "PRAGMA mmap_size = 0;"
-				   "PRAGMA synchronous = OFF",
-				   NULL, NULL, NULL);
-	err = err == SQLITE_OK ? copy_pages(db, dest, stop_h, arg) : -EIO;
-	/* the copied header says that there is a write-ahead log */
-	if (err == 0 && sqlite3_exec(dest, "PRAGMA journal_mode = DELETE", NULL,
-				     NULL, NULL) != SQLITE_OK)
-		err = -EIO;
-	if (err == -EIO)
-		log_error("%s: %s", copy, sqlite3_errmsg(dest));
-	sqlite3_close(dest);
-	if (err)
-		unlink(copy);
-	return err;
-}
-
-int db_script(struct db *db, const char *sql)
+static int run_script(struct sqlite_db *db, const char *sql)
 {
 	return sqlite3_exec(db->sq, sql, NULL, NULL, NULL) == SQLITE_OK ? 0
 									: -EIO;
 }
 
-struct db *db_close(struct db *db)
+static void close_file(struct db *base)
 {
-	if (!db)
-		return NULL;
+	struct sqlite_db *db = of(base);
+
 	for (size_t i = 0; i < db->statement_count; i++) {
 		sqlite3_finalize(db->statements[i].stmt);
 		free(db->statements[i].sql);
 	}
 	sqlite3_close(db->sq);
 	free(db);
-	return NULL;
 }
 
 /* Find a free place for a prepared statement. @return NULL: all are in use */
-static struct statement *statement_slot(struct db *db)
+static struct statement *statement_slot(struct sqlite_db *db)
 {
 	if (db->statement_count < STATEMENTS_MAX)
 		return &db->statements[db->statement_count++];
@@ -235,7 +108,7 @@ static struct statement *statement_slot(struct db *db)
 }
 
 /* Get the kept statement of a text. If that is running, prepare another one. */
-static int prepare(struct db *db, const char *sql, sqlite3_stmt **ret,
+static int prepare(struct sqlite_db *db, const char *sql, sqlite3_stmt **ret,
 		   struct statement **ret_kept)
 {
 	struct statement *kept = NULL;
@@ -350,7 +223,7 @@ static void read_column(sqlite3_stmt *stmt, int at, struct db_value *v)
 }
 
 /* @return rows delivered or changed; negative error; the handler's value */
-static int run_rows(struct db *db, sqlite3_stmt *stmt, db_row_h *row_h,
+static int run_rows(struct sqlite_db *db, sqlite3_stmt *stmt, db_row_h *row_h,
 		    void *arg)
 {
 	struct db_value row[COLUMNS_MAX];
@@ -387,9 +260,11 @@ static void tell_steps(sqlite3_stmt *stmt, const char *sql)
 		log_debug("database: %d steps: %s", steps, sql);
 }
 
-int db_query(struct db *db, const char *sql, const struct db_value *params,
-	     size_t count, db_row_h *row_h, void *arg)
+static int query(struct db *base, const char *sql,
+		 const struct db_value *params, size_t count, db_row_h *row_h,
+		 void *arg)
 {
+	struct sqlite_db *db = of(base);
 	struct statement *kept = NULL;
 	sqlite3_stmt *stmt;
 	int err;
@@ -405,28 +280,159 @@ int db_query(struct db *db, const char *sql, const struct db_value *params,
 	return err;
 }
 
-int db_begin(struct db *db)
+static int script(struct db *db, const char *sql)
 {
-	int err = db_query(db, "BEGIN IMMEDIATE", NULL, 0, NULL, NULL);
+	return run_script(of(db), sql);
+}
+
+static int begin(struct db *db)
+{
+	int err = query(db, "BEGIN IMMEDIATE", NULL, 0, NULL, NULL);
 
 	return err < 0 ? err : 0;
 }
 
-int db_commit(struct db *db)
+static int commit(struct db *db)
 {
-	int err = db_query(db, "COMMIT", NULL, 0, NULL, NULL);
+	int err = query(db, "COMMIT", NULL, 0, NULL, NULL);
 
 	return err < 0 ? err : 0;
 }
 
-void db_rollback(struct db *db)
+static void rollback(struct db *db)
 {
 	/* SQLite may have rolled back by itself (full disk): no error then */
-	if (sqlite3_get_autocommit(db->sq) == 0)
-		db_query(db, "ROLLBACK", NULL, 0, NULL, NULL);
+	if (sqlite3_get_autocommit(of(db)->sq) == 0)
+		query(db, "ROLLBACK", NULL, 0, NULL, NULL);
 }
 
-const char *db_error(const struct db *db)
+static const char *error_text(const struct db *db)
 {
-	return db->sq ? sqlite3_errmsg(db->sq) : "out of memory";
+	sqlite3 *sq = ((const struct sqlite_db *)db)->sq;
+
+	return sq ? sqlite3_errmsg(sq) : "out of memory";
+}
+
+static const struct db_driver driver = {
+	.dialect = DB_SQLITE,
+	.query = query,
+	.script = script,
+	.begin = begin,
+	.commit = commit,
+	.rollback = rollback,
+	.error = error_text,
+	.close = close_file,
+};
+
+/* ---- opening ---- */
+
+static int configure(struct sqlite_db *db, bool keeps_journal)
+{
+	int err;
+
+	sqlite3_extended_result_codes(db->sq, 1);
+	sqlite3_busy_timeout(db->sq, BUSY_TIMEOUT_MS);
+	err = run_script(db, "PRAGMA mmap_size = 0;"
+			     "PRAGMA foreign_keys = ON;"
+			     "PRAGMA trusted_schema = OFF;");
+	if (err || keeps_journal)
+		return err;
+	return run_script(db, "PRAGMA journal_mode = WAL;"
+			      "PRAGMA synchronous = FULL;");
+}
+
+void db_sqlite_setup(void)
+{
+	/* memory statistics take a global lock at every allocation */
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+static int open_file(struct db **ret, const char *path, int flags,
+		     bool keeps_journal)
+{
+	struct sqlite_db *db;
+	mode_t old_mask;
+	int err;
+
+	db = calloc(1, sizeof(*db));
+	if (!db)
+		return -ENOMEM;
+	db->base.driver = &driver;
+	old_mask = umask(0077); /* the WAL gets the mode of the file */
+	err = sqlite3_open_v2(path, &db->sq, flags | SQLITE_OPEN_NOMUTEX, NULL);
+	umask(old_mask);
+	if (err == SQLITE_OK)
+		err = configure(db, keeps_journal);
+	if (err) {
+		log_error("database %s: %s", path, error_text(&db->base));
+		close_file(&db->base);
+		return -EIO;
+	}
+	*ret = &db->base;
+	return 0;
+}
+
+int db_sqlite_open(struct db **ret, const char *path, bool read_only)
+{
+	return open_file(ret, path,
+			 read_only ? SQLITE_OPEN_READONLY
+				   : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+			 read_only);
+}
+
+int db_sqlite_open_as_is(struct db **ret, const char *path)
+{
+	return open_file(ret, path, SQLITE_OPEN_READWRITE, true);
+}
+
+/* ---- copying ---- */
+
+/* The read transaction keeps the source as it is: without one each change by
+ * another connection would begin the copy anew. */
+static int copy_pages(struct sqlite_db *db, sqlite3 *dest,
+		      bool (*stop_h)(void *arg), void *arg)
+{
+	sqlite3_backup *backup;
+	int step = SQLITE_OK;
+
+	if (run_script(db, "BEGIN; SELECT count(*) FROM sqlite_master"))
+		return -EIO;
+	backup = sqlite3_backup_init(dest, "main", db->sq, "main");
+	while (backup && step == SQLITE_OK && !(stop_h && stop_h(arg)))
+		step = sqlite3_backup_step(backup, COPY_PAGES);
+	sqlite3_backup_finish(backup);
+	run_script(db, "COMMIT");
+	if (backup && step == SQLITE_OK)
+		return -ECANCELED;
+	return step == SQLITE_DONE ? 0 : -EIO;
+}
+
+int db_copy(struct db *db, const char *copy, bool (*stop_h)(void *arg),
+	    void *arg)
+{
+	sqlite3 *dest = NULL;
+	int fd, err;
+
+	fd = open(copy, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	err = sqlite3_open_v2(
+		copy, &dest, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	if (err == SQLITE_OK)
+		err = sqlite3_exec(dest,
+				   "PRAGMA mmap_size = 0;"
+				   "PRAGMA synchronous = OFF",
+				   NULL, NULL, NULL);
+	err = err == SQLITE_OK ? copy_pages(of(db), dest, stop_h, arg) : -EIO;
+	/* the copied header says that there is a write-ahead log */
+	if (err == 0 && sqlite3_exec(dest, "PRAGMA journal_mode = DELETE", NULL,
+				     NULL, NULL) != SQLITE_OK)
+		err = -EIO;
+	if (err == -EIO)
+		log_error("%s: %s", copy, sqlite3_errmsg(dest));
+	sqlite3_close(dest);
+	if (err)
+		unlink(copy);
+	return err;
 }

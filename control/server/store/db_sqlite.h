@@ -35,10 +35,4 @@ int db_sqlite_open_as_is(struct db **ret, const char *path);
 int db_copy(struct db *db, const char *copy, bool (*stop_h)(void *arg),
 	    void *arg);
 
-/** Run several statements without parameters. @return 0; -EIO */
-int db_script(struct db *db, const char *sql);
-
-/** Close; accepts NULL. @return NULL */
-struct db *db_close(struct db *db);
-
 #endif

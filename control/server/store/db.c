@@ -1,0 +1,77 @@
+#include "control/server/store/db_driver.h"
+
+#include <string.h>
+
+struct db_value db_text(const char *text)
+{
+	if (!text)
+		return (struct db_value){.type = DB_NULL};
+	return (struct db_value){
+		.type = DB_TEXT, .bytes = text, .len = strlen(text)};
+}
+
+struct db_value db_blob(const void *bytes, size_t len)
+{
+	return (struct db_value){.type = DB_BLOB, .bytes = bytes, .len = len};
+}
+
+double db_number(const struct db_value *value)
+{
+	return value->type == DB_INT ? (double)value->integer : value->real;
+}
+
+int db_integer_row(const struct db_value *row, size_t columns, void *arg)
+{
+	(void)columns;
+	*(int64_t *)arg = row[0].integer;
+	return 0;
+}
+
+enum db_dialect db_dialect(const struct db *db)
+{
+	return db->driver->dialect;
+}
+
+const char *db_choose(const struct db *db, const char *sqlite,
+		      const char *postgresql)
+{
+	return db->driver->dialect == DB_POSTGRESQL ? postgresql : sqlite;
+}
+
+int db_query(struct db *db, const char *sql, const struct db_value *params,
+	     size_t count, db_row_h *row_h, void *arg)
+{
+	return db->driver->query(db, sql, params, count, row_h, arg);
+}
+
+int db_script(struct db *db, const char *sql)
+{
+	return db->driver->script(db, sql);
+}
+
+int db_begin(struct db *db)
+{
+	return db->driver->begin(db);
+}
+
+int db_commit(struct db *db)
+{
+	return db->driver->commit(db);
+}
+
+void db_rollback(struct db *db)
+{
+	db->driver->rollback(db);
+}
+
+const char *db_error(const struct db *db)
+{
+	return db->driver->error(db);
+}
+
+struct db *db_close(struct db *db)
+{
+	if (db)
+		db->driver->close(db);
+	return NULL;
+}
