@@ -127,7 +127,7 @@ static int end_case(struct store *store, const struct run_case *c, int64_t now)
 		return store_run_done(store, c->id, "errored", c->description,
 				      NULL, now);
 	err = judge_case(store, c, &result);
-	if (err == -EIO || err == -ENOMEM || err == -EBUSY)
+	if (err == -EIO || err == -ENOMEM || err == -EBUSY || err == -ENOTCONN)
 		return err; /* tried again later */
 	if (err)
 		return unjudged(store, c, err, now);

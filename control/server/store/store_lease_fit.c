@@ -67,6 +67,11 @@ static int agent_row(const struct db_value *row, size_t columns, void *arg)
 	return 0;
 }
 
+/* @param needs  expression of that member */
+#define WAITING(needs)                                                         \
+	"SELECT id, role, " needs " FROM lease WHERE run_id = $1 AND state = " \
+	"'waiting' ORDER BY role"
+
 int fit_read(struct db *db, const struct fit_query *query, struct fit *ret)
 {
 	const struct db_value params[] = {DB_I(query->run_id),
@@ -76,9 +81,9 @@ int fit_read(struct db *db, const struct fit_query *query, struct fit *ret)
 
 	*ret = (struct fit){.role_count = 0};
 	err = db_query(db,
-		       "SELECT id, role, json_extract(spec_json, '$.needs') "
-		       "FROM lease WHERE run_id = $1 AND state = 'waiting' "
-		       "ORDER BY role",
+		       db_choose(db,
+				 WAITING("json_extract(spec_json, '$.needs')"),
+				 WAITING("CAST(spec_json AS JSON) -> 'needs'")),
 		       params, 1, role_row, ret);
 	if (err >= 0)
 		err = db_query(

@@ -74,7 +74,7 @@ int store_report_run(struct store *store, const char *session_id,
 	static const char sql[] =
 		"SELECT id, session_id, test_name, testcase_name,"
 		" project_name, agentpool_name, result_description, status,"
-		" phase, attempt, CAST(progress AS REAL), started_at,"
+		" phase, attempt, CAST(progress AS DOUBLE PRECISION), started_at,"
 		" stopped_at, interval_s, verdicts_json, test_id, project_id"
 		" FROM run"
 		" WHERE session_id = $1 AND (CAST($2 AS TEXT) IS NULL OR kiosk_id = $2)";
@@ -307,26 +307,32 @@ static int point_row(const struct db_value *row, size_t columns, void *arg)
 	return q->w->err;
 }
 
+/* @param names  query of the names in $3, a JSON array */
+#define SERIES_OF(names)                                                             \
+	"SELECT s.id, s.role, s.dir, s.measure, p.t, sum(p.n),"                      \
+	" min(p.min), sum(p.avg * p.n) / sum(p.n), max(p.max)"                       \
+	" FROM series s JOIN point p ON p.series_id = s.id"                          \
+	" WHERE s.run_id = $1 AND (CAST($3 AS TEXT) IS NULL OR s.measure IN (" names \
+	"))"                                                                         \
+	" GROUP BY s.id, s.role, s.dir, s.measure, p.t"                              \
+	" ORDER BY s.measure, s.role DESC, s.dir, s.id, p.t LIMIT $2"
+
 /* @param measures  a JSON array of names; NULL: all */
 static int write_series(struct store *store, int64_t run_id,
 			const char *measures, struct writer *w,
 			const char *name)
 {
-	static const char sql[] =
-		"SELECT s.id, s.role, s.dir, s.measure, p.t, sum(p.n),"
-		" min(p.min), sum(p.avg * p.n) / sum(p.n), max(p.max)"
-		" FROM series s JOIN point p ON p.series_id = s.id"
-		" WHERE s.run_id = $1 AND ($3 IS NULL OR s.measure IN"
-		" (SELECT value FROM json_each($3)))"
-		" GROUP BY s.id, s.role, s.dir, s.measure, p.t"
-		" ORDER BY s.measure, s.role DESC, s.dir, s.id, p.t LIMIT $2";
+	struct db *db = store_reader(store);
+	const char *sql = db_choose(
+		db, SERIES_OF("SELECT value FROM json_each($3)"),
+		SERIES_OF("SELECT json_array_elements_text(CAST($3 AS JSON))"));
 	const struct db_value params[] = {DB_I(run_id), DB_I(REPORT_POINTS_MAX),
 					  db_text(measures)};
 	struct series_query q = {.w = w, .series_id = -1};
 	int rows;
 
 	writer_open(w, name, '[');
-	rows = db_query(store_reader(store), sql, params, 3, point_row, &q);
+	rows = db_query(db, sql, params, 3, point_row, &q);
 	end_series(&q);
 	writer_close(w, ']');
 	return rows < 0 ? rows : w->err;

@@ -338,6 +338,15 @@ static int build(struct builder *b, const struct run_query *query)
 	return err;
 }
 
+/* Databases differ in where NULL belongs: here it is the lowest value. Ids are
+ * never NULL, and the words would keep PostgreSQL from their index. */
+static const char *order_of(const struct column *column, bool descending)
+{
+	if (strcmp(column->sql, "r.id") == 0)
+		return descending ? "DESC" : "ASC";
+	return descending ? "DESC NULLS LAST" : "ASC NULLS FIRST";
+}
+
 int store_run_list(struct store *s, const struct run_query *query,
 		   struct buf *text, int64_t *total)
 {
@@ -353,7 +362,7 @@ int store_run_list(struct store *s, const struct run_query *query,
 	err = build(&b, query);
 	/* by id last: equal rows keep their order from page to page */
 	snprintf(order_sql, sizeof(order_sql), "%s %s, r.id %s", order->sql,
-		 query->descending ? "DESC" : "ASC",
+		 order_of(order, query->descending),
 		 query->descending ? "DESC" : "ASC");
 	selection = (struct selection){
 		.where = b.where.used ? b.where.data : NULL,

@@ -90,7 +90,8 @@ static int look(struct store *s, struct search *search)
 	/* LIKE preselects; the parsed document decides */
 	result = db_query(store_reader(s),
 			  "SELECT name, steps_json FROM test "
-			  "WHERE steps_json LIKE '%' || $1 || '%'",
+			  "WHERE lower(steps_json) LIKE "
+			  "'%' || lower($1) || '%'",
 			  &param, 1, look_through, search);
 	if (result < 0)
 		return result;
