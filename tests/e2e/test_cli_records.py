@@ -63,6 +63,23 @@ def test_schedules(offhook, lab):
     assert json.loads(offhook("schedule", "list", "--json")) == []
 
 
+def test_lists_of_a_controller_with_small_pages(build, tmp_path):
+    with Controller(page_limit=3) as c:
+        names = [f"target {number}" for number in range(7)]
+        for name in names:
+            c.api("POST", "/targets", {"name": name, "hosts": [{"host": "192.0.2.1"}]})
+
+        def listed(*arguments):
+            return json.loads(subprocess.run(
+                [build / "offhook", *arguments, "--json"], text=True, capture_output=True, timeout=90,
+                cwd=tmp_path, check=True,
+                env={**os.environ, "OFFHOOK_URL": c.witness().url,
+                     "OFFHOOK_KEY": ":".join(c.keys["admin"])}).stdout)
+
+        assert [row["name"] for row in listed("target", "list")] == names
+        assert listed("agent", "list") == []
+
+
 def test_templates_from_files(offhook, lab, tmp_path):
     body = '{"text": "{{test_name}} &=+%\nä"}'
     (tmp_path / "body.json").write_text(body)

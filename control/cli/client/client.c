@@ -18,7 +18,6 @@
 #define KEY_BYTES       300
 #define PATH_BYTES      1024
 #define LIST_PATH_BYTES 1100 /* the longest path, with its filters and page */
-#define LIST_PAGE       ((size_t)1000) /* rows of one answer */
 #define AMBIGUOUS       10 /* ids that are told of an ambiguous name */
 
 static const char default_url[] = "http://127.0.0.1:8080";
@@ -459,14 +458,14 @@ int client_list_first(struct client *c, const char *path, const char *plural,
 
 	while (!status && (json_int_t)json_array_size(rows) < total &&
 	       json_array_size(rows) < most) {
-		size_t rest = most - json_array_size(rows);
 		struct remote_answer a;
 		char page[LIST_PATH_BYTES];
 		json_t *found;
 
-		str_print(page, sizeof(page), "%s%sstart=%zu&count=%zu", path,
-			  strchr(path, '?') ? "&" : "?", json_array_size(rows),
-			  rest < LIST_PAGE ? rest : LIST_PAGE);
+		/* without "count": what the controller's page_limit allows is
+		 * not known here */
+		str_print(page, sizeof(page), "%s%sstart=%zu", path,
+			  strchr(path, '?') ? "&" : "?", json_array_size(rows));
 		status = client_call(c, "GET", page, NULL, NULL, &a);
 		if (status)
 			break;
@@ -478,6 +477,8 @@ int client_list_first(struct client *c, const char *path, const char *plural,
 		json_array_extend(rows, found);
 		remote_answer_release(&a);
 	}
+	while (json_array_size(rows) > most)
+		json_array_remove(rows, json_array_size(rows) - 1);
 	return status;
 }
 
