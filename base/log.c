@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include "base/clock.h"
+#include "base/journal.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -13,12 +14,15 @@
 
 /* Longer lines are cut. */
 #define LOG_LINE_BYTES 2048
+/* Of a line's entry in the journal: the line may be there twice, as fields. */
+#define ENTRY_BYTES (2 * LOG_LINE_BYTES + 512)
 
 /* Written by log_level_set(), read by each thread that logs. Relaxed: it publishes
  * nothing else. */
 static _Atomic(enum log_level) shown_level = LOG_LEVEL_INFO;
 static const char *program_name = "offhook";
 static bool to_journal;
+static int journal_fd = -1;
 
 static const char *const level_names[] = {
 	[LOG_LEVEL_ERROR] = "error",
@@ -39,7 +43,9 @@ void log_setup(enum log_level level, const char *name)
 {
 	log_level_set(level);
 	program_name = name;
-	to_journal = getenv("JOURNAL_STREAM") != NULL;
+	to_journal = journal_is_stderr();
+	if (to_journal && journal_fd < 0)
+		journal_fd = journal_open();
 }
 
 void log_level_set(enum log_level level)
@@ -79,6 +85,20 @@ static void mask_control(char *text)
 	}
 }
 
+/* @return false: it is not in the journal */
+static bool journal_line(enum log_level level, const char *text)
+{
+	char entry[ENTRY_BYTES];
+	size_t bytes;
+
+	if (journal_fd < 0)
+		return false;
+	bytes = journal_entry(entry, sizeof(entry), journal_priority[level],
+			      program_invocation_short_name, text);
+	return bytes > 0 &&
+	       journal_send(journal_fd, JOURNAL_SOCKET, entry, bytes) == 0;
+}
+
 __attribute__((format(printf, 2, 0))) static void log_line(enum log_level level,
 							   const char *fmt,
 							   va_list args)
@@ -91,6 +111,8 @@ __attribute__((format(printf, 2, 0))) static void log_line(enum log_level level,
 	used = (size_t)format_prefix(line, sizeof(line), level);
 	vsnprintf(line + used, sizeof(line) - used - 1, fmt, args);
 	mask_control(line + used);
+	if (journal_line(level, line + used))
+		return;
 	used = strlen(line);
 	line[used++] = '\n';
 	if (write(STDERR_FILENO, line, used) < 0)

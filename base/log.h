@@ -1,8 +1,10 @@
 /**
- * Logging of the daemons: one line per event, to standard error. If standard
- * error is connected to the journal, lines have the journal's priority prefix.
+ * Logging of the daemons: one line per event, to standard error. If that is
+ * connected to the journal, to the journal itself: with priority, and with words
+ * NAME=VALUE at the beginning of a line as fields, such as OFFHOOK_RUN. If the
+ * journal's socket is not there, the line is written with a priority prefix.
  * Lower layers return errors and do not log. Secrets are never passed to it.
- * Thread: any; a line is written with one write(2).
+ * Thread: any; a line is written with one write(2) or sendto(2).
  */
 #ifndef OFFHOOK_BASE_LOG_H
 #define OFFHOOK_BASE_LOG_H
@@ -16,7 +18,8 @@ enum log_level {
 
 /**
  * Set the log level and the program's name in each line. Detects whether the
- * lines go to the journal (JOURNAL_STREAM in the environment).
+ * lines go to the journal (JOURNAL_STREAM in the environment), and opens its socket,
+ * which a sandbox would refuse later.
  * Thread: main, before another thread logs
  * @param level  less important lines are dropped
  * @param name   program name, borrowed for the process's life

@@ -352,20 +352,30 @@ def part_call():
         lines = logged(AGENT, "refused", since)
         demand(not lines, [e["MESSAGE"] for e in lines])
 
+    def found_by_run():
+        lines = journal(session, since, "OFFHOOK_RUN")
+        # an engine says so after it has been sandboxed
+        ready = [e for e in lines if re.search("step .* is ready", e["MESSAGE"])]
+        demand(ready and all(e.get("OFFHOOK_ROLE") for e in ready), lines)
+        demand({e["_SYSTEMD_UNIT"] for e in lines} == {AGENT}, lines)
+        demand(len(lines) == len(logged(AGENT, f"run={session}", since)), lines)
+
     check("the recording is kept", recorded)
+    check("journal: a run's lines are found by OFFHOOK_RUN", found_by_run)
     check("sandbox of the engine works under the unit's hardening", sandboxed)
     check("the sandbox refuses nothing that a call needs", nothing_refused)
 
 
 def part_journal():
     def fields(unit):
-        entries = [e for e in journal(unit) if e.get("_TRANSPORT") == "stdout"]
+        entries = [e for e in journal(unit) if e.get("_TRANSPORT") == "journal"]
+        left = [e for e in journal(unit) if re.match(r"<\d>", str(e["MESSAGE"]))]
+        demand(not left, f"lines past the journal's socket: {left}")
         demand(entries, "no entries")
         name = unit.removesuffix(".service")
         for e in entries:
             demand(e["SYSLOG_IDENTIFIER"] == name, f"SYSLOG_IDENTIFIER: {e}")
             demand(e["PRIORITY"] in "3467", f"PRIORITY: {e}")
-            demand(not re.match(r"<\d>", e["MESSAGE"]), f"MESSAGE: {e}")
 
     def warning():
         # of an agent whose controller does not answer
