@@ -18,7 +18,7 @@
 #define KEY_BYTES       300
 #define PATH_BYTES      1024
 #define LIST_PATH_BYTES 1100 /* the longest path, with its filters and page */
-#define AMBIGUOUS       10 /* ids that are told of an ambiguous name */
+#define AMBIGUOUS       10   /* ids that are told of an ambiguous name */
 
 static const char default_url[] = "http://127.0.0.1:8080";
 
