@@ -45,19 +45,19 @@ static int codec_values_check(const struct agent_conf *conf, const char *path,
 	return err;
 }
 
-/* Read the join token from its file. A missing file is no error, as the token is
- * needed only once. */
-static int join_token_read(struct agent_conf *conf)
+/* Read the first line of a file; empty if there is none. A missing file is no error:
+ * a join token and a fingerprint are needed only once. */
+static int line_read(char line[static CONF_TEXT_BYTES], const char *path)
 {
-	FILE *f = fopen(conf->join_token_file, "re");
+	FILE *f = fopen(path, "re");
 	int err = 0;
 
 	if (!f)
 		return errno == ENOENT ? 0 : -errno;
-	if (!fgets(conf->join_token, sizeof(conf->join_token), f) && ferror(f))
+	if (!fgets(line, CONF_TEXT_BYTES, f) && ferror(f))
 		err = -EIO;
 	fclose(f);
-	conf->join_token[strcspn(conf->join_token, "\r\n")] = '\0';
+	line[strcspn(line, "\r\n")] = '\0';
 	return err;
 }
 
@@ -75,13 +75,36 @@ static int join_token_resolve(struct agent_conf *conf, const char *given,
 			snprintf(error->text, sizeof(error->text),
 				 "--join-token: too long");
 	} else if (conf->join_token_file[0]) {
-		err = join_token_read(conf);
+		err = line_read(conf->join_token, conf->join_token_file);
 		if (err)
 			snprintf(error->text, sizeof(error->text),
 				 "%s: cannot be read: %s",
 				 conf->join_token_file, strerror(-err));
 	}
 	return err;
+}
+
+/* Set conf->controller_fingerprint likewise. @param given  NULL: none */
+static int fingerprint_resolve(struct agent_conf *conf, const char *given,
+			       struct conf_error *error)
+{
+	const char *source = "--fingerprint", *wrong;
+	int err = 0;
+
+	if (given) {
+		err = str_copy(conf->controller_fingerprint,
+			       sizeof(conf->controller_fingerprint), given);
+	} else if (conf->controller_fingerprint_file[0]) {
+		source = conf->controller_fingerprint_file;
+		err = line_read(conf->controller_fingerprint, source);
+	}
+	wrong = err ? strerror(-err)
+		    : agent_conf_check_fingerprint(
+			      conf->controller_fingerprint);
+	if (!wrong)
+		return 0;
+	snprintf(error->text, sizeof(error->text), "%s: %s", source, wrong);
+	return err ? err : -EINVAL;
 }
 
 static int load(struct agent_conf *conf, const struct options *options)
@@ -99,6 +122,8 @@ static int load(struct agent_conf *conf, const struct options *options)
 		err = codec_values_check(conf, options->config, &error);
 	if (err == 0)
 		err = join_token_resolve(conf, options->join_token, &error);
+	if (err == 0)
+		err = fingerprint_resolve(conf, options->fingerprint, &error);
 	if (err)
 		fprintf(stderr, "%s\n", error.text);
 	return err;

@@ -14,6 +14,7 @@ enum {
 	OPTION_CHECK = 256,
 	OPTION_HEALTH,
 	OPTION_ENGINE,
+	OPTION_FINGERPRINT,
 	OPTION_FOREGROUND,
 	OPTION_JOIN,
 	OPTION_VERBOSE,
@@ -42,6 +43,9 @@ static int take(struct options *o, int option, char *argument)
 			return -EINVAL;
 		}
 		o->engine_fd = (int)fd;
+		return 0;
+	case OPTION_FINGERPRINT:
+		o->fingerprint = argument;
 		return 0;
 	case OPTION_FOREGROUND:
 		return 0; /* accepted for scripts: it is always so */
@@ -77,6 +81,7 @@ int options_parse(struct options *ret, int argc, char **argv)
 		{"check-config", no_argument, NULL, OPTION_CHECK},
 		{"check-health", no_argument, NULL, OPTION_HEALTH},
 		{"engine", required_argument, NULL, OPTION_ENGINE},
+		{"fingerprint", required_argument, NULL, OPTION_FINGERPRINT},
 		{"foreground", no_argument, NULL, OPTION_FOREGROUND},
 		{"join-token", required_argument, NULL, OPTION_JOIN},
 		{"verbose", no_argument, NULL, OPTION_VERBOSE},
@@ -119,6 +124,10 @@ void options_print_help(void)
 	     "      --join-token T  join token of an agent pool, to enrol "
 	     "with;\n"
 	     "                      goes before the configuration's\n"
+	     "      --fingerprint F of the controller's certificate, instead of "
+	     "an\n"
+	     "                      authority; goes before the "
+	     "configuration's\n"
 	     "      --foreground    accepted: the agent never leaves the "
 	     "foreground\n"
 	     "      --verbose       print registrations, calls, SIP and figures "

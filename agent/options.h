@@ -13,6 +13,7 @@
 struct options {
 	const char *config;
 	char join_token[OPTIONS_TOKEN_BYTES]; /* empty: not given */
+	const char *fingerprint;              /* NULL: not given */
 	bool check_config;
 	bool check_health;
 	bool verbose;

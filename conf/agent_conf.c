@@ -1,5 +1,8 @@
 #include "conf/agent_conf.h"
 
+#include "base/key_pin.h"
+#include "base/loopback.h"
+
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
@@ -91,6 +94,14 @@ static const char *check_sandbox(const char *text)
 							 : NULL;
 }
 
+const char *agent_conf_check_fingerprint(const char *text)
+{
+	return text[0] && strcmp(text, AGENT_FINGERPRINT_NONE) != 0 &&
+			       !key_pin_valid(text)
+		       ? "is no fingerprint"
+		       : NULL;
+}
+
 static const struct conf_key keys[] = {
 	TEXT(controller, "http://127.0.0.1:8080", conf_check_url,
 	     "a URL such as https://offhook.example.net"),
@@ -98,6 +109,14 @@ static const struct conf_key keys[] = {
 	TEXT(join_token, "", NULL, NULL),
 	TEXT(join_token_file, "", NULL, NULL),
 	TEXT(ca_file, "", NULL, NULL),
+	TEXT(controller_fingerprint, "", agent_conf_check_fingerprint,
+	     "sha256// and 44 characters, as `offhook-controller fingerprint` "
+	     "prints it, none, or nothing"),
+	TEXT(controller_fingerprint_file, "", NULL, NULL),
+	{.name = "plain_http",
+	 .type = CONF_FLAG,
+	 .offset = offsetof(struct agent_conf, plain_http),
+	 .fallback = "false"},
 	TEXT(labels, "", check_labels, NAME_CHARS ", = and :, with commas"),
 	TEXT(state_dir, "/var/lib/offhook-agent", conf_check_filled,
 	     "a directory"),
@@ -137,10 +156,30 @@ static const struct conf_key keys[] = {
 	 .fallback = "info"},
 };
 
+static const char *check_controller(const struct agent_conf *c,
+				    const char **ret_key)
+{
+	if (loopback_url_exposed(c->controller) && !c->plain_http) {
+		*ret_key = "controller";
+		return "the join token and the credentials would be sent over "
+		       "plain HTTP to another host; allowed is https://, or "
+		       "plain_http = true";
+	}
+	if (c->controller_fingerprint[0] && c->controller_fingerprint_file[0]) {
+		*ret_key = "controller_fingerprint_file";
+		return "controller_fingerprint is there too; allowed is one of "
+		       "them";
+	}
+	return NULL;
+}
+
 static const char *check(const void *settings, const char **ret_key)
 {
 	const struct agent_conf *c = settings;
+	const char *wrong = check_controller(c, ret_key);
 
+	if (wrong)
+		return wrong;
 	if (c->rtp_max <= c->rtp_min) {
 		*ret_key = "rtp_max";
 		return "the range is empty: a call takes a port for RTP and "

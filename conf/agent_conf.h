@@ -7,8 +7,13 @@
 #include "base/log.h"
 #include "conf/load.h"
 
+#include <stdbool.h>
+
 /* bind: the address from which the controller is reached */
 #define AGENT_BIND_AUTO "auto"
+
+/* controller_fingerprint: forget the one that was kept */
+#define AGENT_FINGERPRINT_NONE "none"
 
 struct agent_conf {
 	/* the controller */
@@ -17,7 +22,11 @@ struct agent_conf {
 	char join_token[CONF_TEXT_BYTES];      /* secret */
 	char join_token_file[CONF_PATH_BYTES]; /* empty: none */
 	char ca_file[CONF_PATH_BYTES];         /* empty: the system's */
-	char labels[CONF_TEXT_BYTES];          /* comma separated */
+	char controller_fingerprint[CONF_TEXT_BYTES]; /* empty: the one that
+						       * was kept; or none */
+	char controller_fingerprint_file[CONF_PATH_BYTES]; /* empty: none */
+	bool plain_http;              /* also beyond loopback */
+	char labels[CONF_TEXT_BYTES]; /* comma separated */
 
 	/* data on disk */
 	char state_dir[CONF_PATH_BYTES];
@@ -49,6 +58,13 @@ struct agent_conf {
 
 /** Key table and cross checks; constant. */
 extern const struct conf_schema agent_conf_schema;
+
+/**
+ * Check what the environment of the configuration gave besides: a fingerprint of the
+ * command line or of a file.
+ * @return NULL: valid; else what is wrong with it
+ */
+const char *agent_conf_check_fingerprint(const char *text);
 
 /** Read a file over the defaults; see conf_load(). */
 int agent_conf_load(struct agent_conf *ret, const char *path,

@@ -1,5 +1,9 @@
 #include "conf/controller_conf.h"
 
+#include "base/loopback.h"
+
+#include <string.h>
+
 #define U16(member, low, high, def)                                 \
 	{                                                           \
 		.name = #member, .type = CONF_U16,                  \
@@ -20,6 +24,13 @@
 		.fallback = (def), .check = (check_h), .allowed = (what) \
 	}
 
+static const char *check_tls(const char *text)
+{
+	return strcmp(text, "auto") && strcmp(text, "on") && strcmp(text, "off")
+		       ? "is no such word"
+		       : NULL;
+}
+
 static const struct conf_key keys[] = {
 	TEXT(listen, "127.0.0.1", conf_check_address,
 	     "the literal address to listen on, 0.0.0.0 or :: for all"),
@@ -30,8 +41,10 @@ static const struct conf_key keys[] = {
 	     "names and addresses without ports, such as "
 	     "offhook.example.net, 192.0.2.1"),
 	U32(hsts_s, 0, 63072000, "31536000"),
+	TEXT(tls, "auto", check_tls, "auto, on or off"),
 	TEXT(tls_certificate_file, "", NULL, NULL),
 	TEXT(tls_key_file, "", NULL, NULL),
+	TEXT(fingerprint_file, "", NULL, NULL),
 	TEXT(trusted_proxies, "", conf_check_networks,
 	     "addresses and networks such as 127.0.0.1, 10.0.0.0/8"),
 	U32(connections, 16, 100000, "4096"),
@@ -90,16 +103,43 @@ static const struct conf_key keys[] = {
 	 .fallback = "info"},
 };
 
-static const char *check(const void *settings, const char **ret_key)
+bool controller_conf_tls(const struct controller_conf *conf)
 {
-	const struct controller_conf *c = settings;
+	return strcmp(conf->tls, "on") == 0 || conf->tls_key_file[0];
+}
 
+static const char *check_connections(const struct controller_conf *c,
+				     const char **ret_key)
+{
 	if (!c->tls_certificate_file[0] != !c->tls_key_file[0]) {
 		*ret_key = c->tls_key_file[0] ? "tls_certificate_file"
 					      : "tls_key_file";
-		return "is missing; allowed are both files, or none for plain "
-		       "HTTP";
+		return "is missing; allowed are both files or none";
 	}
+	if (c->tls_key_file[0] && strcmp(c->tls, "off") == 0) {
+		*ret_key = "tls";
+		return "is off, and there is a certificate; allowed is on, or "
+		       "no tls_certificate_file and tls_key_file";
+	}
+	if (strcmp(c->tls, "auto") == 0 && !controller_conf_tls(c) &&
+	    !loopback_address(c->listen)) {
+		*ret_key = "listen";
+		return "other hosts would send passwords and keys over plain "
+		       "HTTP; allowed are a loopback address, tls = on (a "
+		       "certificate is made at the first start), "
+		       "tls_certificate_file with tls_key_file, and tls = off "
+		       "behind a proxy that adds TLS";
+	}
+	return NULL;
+}
+
+static const char *check(const void *settings, const char **ret_key)
+{
+	const struct controller_conf *c = settings;
+	const char *wrong = check_connections(c, ret_key);
+
+	if (wrong)
+		return wrong;
 	if (c->renew_s * 2 > c->lease_s) {
 		*ret_key = "renew_s";
 		return "a lease would be lost with one late renewal; allowed is "

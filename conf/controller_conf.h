@@ -16,10 +16,12 @@ struct controller_conf {
 	char base_url[CONF_TEXT_BYTES];   /* empty: from the request's Host */
 	char host_names[CONF_TEXT_BYTES]; /* accepted in Host if base_url is
 					   * empty */
-	uint32_t hsts_s; /* max-age of Strict-Transport-Security */
-	char tls_certificate_file[CONF_PATH_BYTES]; /* empty: plain HTTP */
+	uint32_t hsts_s;           /* max-age of Strict-Transport-Security */
+	char tls[CONF_TEXT_BYTES]; /* auto, on, off */
+	char tls_certificate_file[CONF_PATH_BYTES]; /* empty: its own */
 	char tls_key_file[CONF_PATH_BYTES];
-	char trusted_proxies[CONF_TEXT_BYTES]; /* networks */
+	char fingerprint_file[CONF_PATH_BYTES]; /* written; empty: none */
+	char trusted_proxies[CONF_TEXT_BYTES];  /* networks */
 	uint32_t connections;
 	uint32_t connections_per_address; /* 0: no limit */
 	uint32_t header_timeout_s;
@@ -63,6 +65,9 @@ struct controller_conf {
 
 	enum log_level log_level;
 };
+
+/** Whether HTTP is served over TLS. */
+bool controller_conf_tls(const struct controller_conf *conf);
 
 /** Key table and cross checks; constant. */
 extern const struct conf_schema controller_conf_schema;

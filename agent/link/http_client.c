@@ -24,6 +24,7 @@ struct http_client {
 	struct event_loop_timer timer; /* libcurl's */
 	char *base_url;
 	char *ca_file;
+	char *key_pin;
 	char *userpwd;
 };
 
@@ -106,7 +107,12 @@ static const char *tls_remedy(CURLcode code)
 		return ": the controller's certificate is not accepted; it must "
 		       "be valid, made for the name in controller = ..., and "
 		       "signed by an authority of ca_file (without: of this "
-		       "system)";
+		       "system); or set controller_fingerprint";
+	if (code == CURLE_SSL_PINNEDPUBKEYNOTMATCH)
+		return ": the controller's certificate has another fingerprint "
+		       "than this agent was told: is this another controller, "
+		       "or was its certificate replaced? Compare `offhook-"
+		       "controller fingerprint`, and set controller_fingerprint";
 	if (code == CURLE_SSL_CACERT_BADFILE)
 		return ": ca_file must be a readable PEM file";
 	if (code == CURLE_SSL_CONNECT_ERROR)
@@ -299,6 +305,12 @@ static CURLcode call_prepare(struct http_client_call *call)
 	if (http->ca_file) {
 		SET(CURLOPT_CAINFO, http->ca_file);
 		SET(CURLOPT_CAPATH, NULL); /* instead of the system's */
+	}
+	if (http->key_pin) {
+		/* the key tells who it is; an authority is asked if one is given */
+		SET(CURLOPT_PINNEDPUBLICKEY, http->key_pin);
+		SET(CURLOPT_SSL_VERIFYPEER, http->ca_file ? 1L : 0L);
+		SET(CURLOPT_SSL_VERIFYHOST, http->ca_file ? 2L : 0L);
 	}
 	if (http->userpwd && !call->anonymous) {
 		SET(CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
@@ -529,6 +541,7 @@ int http_client_new(struct http_client **ret, struct event_loop *loop,
 	http->timer.arg = http;
 	http->base_url = copy_base_url(params->base_url);
 	http->ca_file = params->ca_file ? strdup(params->ca_file) : NULL;
+	http->key_pin = params->key_pin ? strdup(params->key_pin) : NULL;
 	http->multi = curl_multi_init();
 	http->headers =
 		curl_slist_append(NULL, "Content-Type: application/json");
@@ -538,7 +551,8 @@ int http_client_new(struct http_client **ret, struct event_loop *loop,
 	if (http->headers)
 		curl_slist_append(http->headers, "Expect:");
 	if (!http->base_url || (params->ca_file && !http->ca_file) ||
-	    !http->multi || !http->headers || !http->file_headers)
+	    (params->key_pin && !http->key_pin) || !http->multi ||
+	    !http->headers || !http->file_headers)
 		goto fail;
 	curl_multi_setopt(http->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
 	curl_multi_setopt(http->multi, CURLMOPT_SOCKETDATA, http);
@@ -564,6 +578,7 @@ struct http_client *http_client_free(struct http_client *http)
 		free(http->userpwd);
 		free(http->base_url);
 		free(http->ca_file);
+		free(http->key_pin);
 		free(http);
 	}
 	curl_global_cleanup();

@@ -26,7 +26,8 @@ struct http_client_call;
 
 struct http_client_params {
 	const char *base_url; /* controller, without /api/v2 */
-	const char *ca_file;  /* NULL: the system's */
+	const char *ca_file;  /* NULL: the system's, or key_pin alone */
+	const char *key_pin;  /* of the controller's certificate; NULL: any */
 };
 
 /**

@@ -17,14 +17,18 @@
 
 static int parse(struct identity *ret, const char *text, size_t len)
 {
-	struct identity identity;
+	struct identity identity = {.key_pin = ""};
 	json_t *object = json_loadb(text, len, 0, NULL);
+	const char *pin = json_string_value(
+		json_object_get(object, "controller_fingerprint"));
 	const char *id = json_string_value(json_object_get(object, "agent_id"));
 	const char *secret =
 		json_string_value(json_object_get(object, "secret"));
 	int err = -EBADMSG;
 
 	if (id && secret && id[0] && secret[0] &&
+	    (!pin || (key_pin_valid(pin) &&
+		      str_copy(identity.key_pin, KEY_PIN_BYTES, pin) == 0)) &&
 	    str_copy(identity.agent_id, IDENTITY_TEXT_BYTES, id) == 0 &&
 	    str_copy(identity.secret, IDENTITY_TEXT_BYTES, secret) == 0) {
 		*ret = identity;
@@ -66,8 +70,10 @@ int identity_load(struct identity *ret, const char *state_dir)
 
 int identity_save(const struct identity *identity, const char *state_dir)
 {
-	json_t *object = json_pack("{s:s,s:s}", "agent_id", identity->agent_id,
-				   "secret", identity->secret);
+	json_t *object =
+		json_pack("{s:s,s:s,s:s*}", "agent_id", identity->agent_id,
+			  "secret", identity->secret, "controller_fingerprint",
+			  identity->key_pin[0] ? identity->key_pin : NULL);
 	char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
 	int dir_fd = open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int fd = -1, err = -ENOMEM;

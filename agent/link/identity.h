@@ -1,16 +1,20 @@
 /**
- * Who this agent is to its controller: the id and the secret it was given when
- * it enrolled, kept in STATE_DIR/credentials with mode 0600.
+ * Who this agent is to its controller, and the controller to it: the id and the secret
+ * it was given when it enrolled, and the fingerprint it knew then, kept in STATE_DIR/credentials with mode 0600.
  * Thread: any.
  */
 #ifndef OFFHOOK_AGENT_LINK_IDENTITY_H
 #define OFFHOOK_AGENT_LINK_IDENTITY_H
+
+#include "base/key_pin.h"
 
 #define IDENTITY_TEXT_BYTES 256
 
 struct identity {
 	char agent_id[IDENTITY_TEXT_BYTES];
 	char secret[IDENTITY_TEXT_BYTES];
+	char key_pin[KEY_PIN_BYTES]; /* of the controller's certificate; empty:
+				      * any that an authority has signed */
 };
 
 /**

@@ -56,7 +56,7 @@ static void on_enrolled(const struct http_client_answer *answer, void *arg)
 	struct supervisor *s = arg;
 	const char *secret =
 		json_string_value(json_object_get(answer->body, "secret"));
-	struct identity identity;
+	struct identity identity = s->identity; /* with key_pin */
 	int err;
 
 	if (answer->status != 201 && answer->status != 200) {

@@ -304,6 +304,28 @@ static int lock_state(struct supervisor *s)
 	return 0;
 }
 
+/* The fingerprint of the configuration precedes the one that was kept, and is kept
+ * instead; that of an agent that is not enrolled yet is kept when it is. */
+static int take_fingerprint(struct supervisor *s)
+{
+	const char *given = s->conf->controller_fingerprint;
+	int err;
+
+	if (strcmp(given, AGENT_FINGERPRINT_NONE) == 0)
+		given = "";
+	else if (!given[0])
+		return 0;
+	if (strcmp(given, s->identity.key_pin) == 0)
+		return 0;
+	err = str_copy(s->identity.key_pin, sizeof(s->identity.key_pin), given);
+	if (err == 0 && s->enrolled)
+		err = identity_save(&s->identity, s->conf->state_dir);
+	if (err)
+		log_error("%s/credentials cannot be written: %s",
+			  s->conf->state_dir, strerror(-err));
+	return err;
+}
+
 static int open_state(struct supervisor *s)
 {
 	int err = make_dir(s->conf->state_dir);
@@ -335,7 +357,9 @@ static int open_state(struct supervisor *s)
 			  err == -EPERM ? " (others may read it: set its mode "
 					  "to 0600)"
 					: "");
-	return err == -ENOENT ? 0 : err;
+	if (err && err != -ENOENT)
+		return err;
+	return take_fingerprint(s);
 }
 
 int supervisor_new(struct supervisor **ret, const struct agent_conf *conf,
@@ -369,6 +393,8 @@ int supervisor_new(struct supervisor **ret, const struct agent_conf *conf,
 	err = open_state(s);
 	if (err == 0)
 		err = signals_begin(s);
+	if (err == 0 && s->identity.key_pin[0])
+		params.key_pin = s->identity.key_pin;
 	if (err == 0)
 		err = http_client_new(&s->http, s->loop, &params);
 	if (err) {

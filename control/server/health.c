@@ -22,7 +22,7 @@ static void own_url(char *dst, size_t size, const struct controller_conf *conf)
 	str_print(dst, size,
 		  strchr(host, ':') ? "%s://[%s]:%u/healthz"
 				    : "%s://%s:%u/healthz",
-		  conf->tls_key_file[0] ? "https" : "http", host,
+		  controller_conf_tls(conf) ? "https" : "http", host,
 		  (unsigned)conf->port);
 }
 

@@ -9,6 +9,7 @@
 #include "control/server/backup/command.h"
 #include "control/server/backup/snapshot.h"
 #include "control/server/callback/callback.h"
+#include "control/server/certificate.h"
 #include "control/server/configured_pool.h"
 #include "control/server/health.h"
 #include "control/server/http/http.h"
@@ -58,15 +59,17 @@ struct options {
 /* Commands beside the options. */
 struct command {
 	const char *name;
-	bool needs_file;
+	int files_min;
+	int files_max;
 	int (*run)(const struct controller_conf *conf,
 		   const struct backup_options *o);
 };
 
 static const struct command commands[] = {
-	{"backup", true, backup_command},
-	{"restore", true, restore_command},
-	{"check", false, check_command},
+	{"backup", 1, 1, backup_command},
+	{"restore", 1, 1, restore_command},
+	{"check", 0, 1, check_command},
+	{"fingerprint", 0, 0, fingerprint_command},
 };
 
 static const char usage[] =
@@ -82,6 +85,7 @@ static const char usage[] =
 	"       offhook-controller [--config FILE] restore [--force] "
 	"[--without-key] FILE\n"
 	"       offhook-controller [--config FILE] check [FILE]\n"
+	"       offhook-controller [--config FILE] fingerprint\n"
 	"\n"
 	"  --config FILE      read FILE instead of " DEFAULT_CONF "\n"
 	"  --create-key NAME  make an API key, print it as JSON and exit; the\n"
@@ -103,6 +107,9 @@ static const char usage[] =
 	"  check [FILE]       check a backup, or the controller's data; exit "
 	"status 1:\n"
 	"                     something is wrong\n"
+	"  fingerprint        print the fingerprint of the certificate, which "
+	"agents\n"
+	"                     and `offhook login` take\n"
 	"  --force            replace FILE, or the data that is there, which "
 	"is kept\n"
 	"                     under other names\n"
@@ -121,13 +128,15 @@ static int read_command(struct options *o, int count, char **words)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
 		if (strcmp(words[0], commands[i].name) == 0)
 			o->command = &commands[i];
-	if (!o->command || count > 2 || (o->command->needs_file && count < 2))
+	if (!o->command || count - 1 < o->command->files_min ||
+	    count - 1 > o->command->files_max)
 		return 2;
 	if (o->create_key || o->set_password || o->rights || o->check_config ||
 	    o->check_health ||
 	    (b->with_key && o->command->run != backup_command) ||
 	    (b->without_key && o->command->run != restore_command) ||
-	    (b->force && o->command->run == check_command))
+	    (b->force && o->command->run != backup_command &&
+	     o->command->run != restore_command))
 		return 2;
 	o->backup.file = words[1];
 	return 0;
@@ -332,7 +341,7 @@ static int start_http(struct controller *c, struct route_table tables[2],
 		.workers = conf->workers,
 		.threads = conf->threads,
 		.drain_ns = DRAIN_S * INT64_C(1000000000),
-		.secure = conf->tls_key_file[0] != '\0',
+		.secure = controller_conf_tls(conf),
 	};
 	struct http *http;
 	int err;
@@ -380,6 +389,7 @@ static int begin_store(struct controller *c)
 /* What a reload may change. */
 struct reload {
 	const char *conf_path;
+	const struct controller_conf *started; /* the configuration in force */
 	bool level_given; /* by the environment, which precedes the file */
 	struct tls *tls;  /* NULL: plain HTTP */
 };
@@ -392,7 +402,7 @@ static void on_reload(const struct reload *r)
 	struct conf_error error;
 
 	service_reloading();
-	if (r->tls && tls_reload(r->tls) == 0)
+	if (r->tls && certificate_reload(r->tls, r->started) == 0)
 		log_info("the certificate was read again");
 	if (controller_conf_load(&conf, r->conf_path, &error)) {
 		log_error("not reloaded: %s", error.text);
@@ -451,9 +461,8 @@ static int serve(struct controller *c, const sigset_t *signals,
 		return err;
 	}
 	err = callback_sender_start(&c->callbacks, c);
-	if (err == 0 && conf->tls_key_file[0])
-		err = tls_new(&reload->tls, conf->tls_certificate_file,
-			      conf->tls_key_file);
+	if (err == 0 && controller_conf_tls(conf))
+		err = certificate_begin(&reload->tls, conf);
 	if (err == 0)
 		err = start_http(c, tables, uploads);
 	if (err) {
@@ -494,7 +503,7 @@ int main(int argc, char **argv)
 	static struct conf_error conf_error;
 	char variables[1024];
 	struct controller c = {.conf = &conf, .http_ops = &http_ops};
-	struct reload reload = {.tls = NULL};
+	struct reload reload = {.started = &conf};
 	sigset_t signals;
 	struct options o;
 	int err;

@@ -1,12 +1,12 @@
 // The way to the first judged call, on one page. Each step is checked with the API, so the list goes on by itself.
 
-import { all, api, badge, button, byId, element, icon, link, may, options } from './page.js';
+import { all, api, badge, button, byId, element, icon, joinCommand, link, may, options } from './page.js';
 
 const TRANSPORTS = ['udp', 'tcp', 'tls'];
 const PARTIES = ['caller', 'callee'];
 const TITLES = ['Controller runs', 'Start an agent', 'Name the system under test', 'Make a test of a scenario', 'Start the test'];
 
-let token = '';   // shown once, for as long as the page is open
+let joining = ''; // has a token, which is shown once: for as long as the page is open
 let drawn = '';
 const typed = {}; // what the fields have, while a step is drawn again
 
@@ -64,11 +64,11 @@ function formOf(id, text, work, ...content) {
 async function showToken() {
   const pools = await all('/agent-pools', 'agent_pools');
   const made = pools.length ? await api('POST', `/agent-pools/${pools[0].id}/token`) : await api('POST', '/agent-pools', { name: 'default' });
-  token = made.join_token || (made.agent_pool && made.agent_pool.join_token);
+  joining = joinCommand(made);
   byId('join').replaceChildren(...command());
 }
 
-async function copy(text, pre, said) {
+async function copy(joining, pre, said) {
   try {
     await navigator.clipboard.writeText(text); // with TLS, or on this machine
     said.textContent = 'Copied.';
@@ -79,9 +79,8 @@ async function copy(text, pre, said) {
 }
 
 function command() {
-  if (!token) return [button('Show the join command', showToken, 'primary')];
-  const text = `echo 'controller = "${location.origin}"' > agent.conf\noffhook-agent --config agent.conf --join-token ${token}`;
-  const pre = element('pre', text, 'raw');
+  if (!joining) return [button('Show the join command', showToken, 'primary')];
+  const pre = element('pre', joining, 'raw');
   pre.tabIndex = 0; // it may scroll sideways
   const said = element('span', '', 'note');
   said.setAttribute('role', 'status');

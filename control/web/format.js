@@ -33,3 +33,13 @@ export function timeNode(text, words) {
   }
   return node;
 }
+
+// How an agent joins, of an answer with a new join token; null without one. The agent knows the controller by the fingerprint of
+// its certificate, and is told if the connection is not encrypted.
+export function joinCommand(made, from = location) {
+  const { join_token: token, controller_fingerprint: pin } = made.agent_pool || made;
+  const near = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(from.hostname);
+  return token && [`echo 'controller = "${from.origin}"' > agent.conf`,
+    ...(from.protocol === 'http:' && !near ? ["echo 'plain_http = true' >> agent.conf"] : []),
+    `offhook-agent --config agent.conf --join-token ${token}${pin && from.protocol === 'https:' ? ` --fingerprint ${pin}` : ''}`].join('\n');
+}

@@ -1,6 +1,6 @@
 // The kinds of records that records.js lists: where they are, what is shown, what can be set.
 
-import { ago, api, asPage, badge, element, timeNode } from './page.js';
+import { ago, api, asPage, badge, element, joinCommand, timeNode } from './page.js';
 
 const NAME = { name: 'name', label: 'Name', required: true };
 const name = ['Name', (r) => r.name, 'wide'];
@@ -61,10 +61,7 @@ export const KINDS = [
     fields: [NAME, { name: 'description', label: 'Description' }],
     written: (b, old) => ({ ...b, ...(old ? { capabilities: old.capabilities } : {}) }),
     actions: [['New token', (p) => api('POST', `/agent-pools/${p.id}/token`)]],
-    secret: (a) => {
-      const token = a.join_token || (a.agent_pool && a.agent_pool.join_token);
-      return token && `echo 'controller = "${location.origin}"' > agent.conf\noffhook-agent --config agent.conf --join-token ${token}`;
-    } },
+    secret: joinCommand },
   { page: '/agents', title: 'Agents', noun: 'agent', path: '/agents', member: 'agents', singular: 'agent', noCreate: true,
     nothing: 'No agent has joined. Take the join command of an agent pool.',
     columns: [name, ['Pool', (a) => a.pool_name, 'wide'], ['State', (a) => badge(a.state === 'online' ? 'passed' : 'stopped', a.state)],

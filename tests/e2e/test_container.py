@@ -204,7 +204,7 @@ def test_first_process_reaps_what_engines_leave(build, ports, tmp_path):
 
 
 def test_first_process_stops_while_it_waits_for_an_address(build, ports, tmp_path):
-    conf = conf_of_agent(tmp_path, ports, controller="http://none.invalid:1", bind="auto")
+    conf = conf_of_agent(tmp_path, ports, controller="https://none.invalid:1", bind="auto")
     with First(tmp_path, build / "offhook-agent", conf) as first:
         wait_for(lambda: "the address towards" in first.log(), "it waits")
         os.kill(first.pid, 15)

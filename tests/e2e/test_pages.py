@@ -133,7 +133,23 @@ def first_start(page, c):
     assert re.search(r"offhook-agent --config agent.conf --join-token \S{12,}",
                      page.find("#join pre").text)
     assert [p["name"] for p in c.api("GET", "/agent-pools")["agent_pools"]] == ["default"]
+    assert join_command(page, "https://c.example:8443").splitlines() == [
+        "echo 'controller = \"https://c.example:8443\"' > agent.conf",
+        "offhook-agent --config agent.conf --join-token T --fingerprint sha256//P"]
+    assert "--fingerprint" not in join_command(page, "http://localhost:8080")
+    assert "plain_http" not in join_command(page, "http://[::1]:8080")
+    assert join_command(page, "http://c.example").splitlines()[1] == \
+        "echo 'plain_http = true' >> agent.conf"
     assert serious(page.driver) == []
+
+
+def join_command(page, address):
+    """What the page shows when it was opened at this address."""
+    return page.driver.execute_async_script(
+        "const [address, done] = arguments;"
+        "import('/static/format.js').then((m) => done(m.joinCommand({agent_pool:"
+        " {join_token: 'T', controller_fingerprint: 'sha256//P'}}, new URL(address))))",
+        address)
 
 
 def schedules(lab):

@@ -248,7 +248,8 @@ def linked():
 
     def get(listen):
         if listen not in servers:
-            c = Controller(listen=listen, host_names="offhook.example, 192.0.2.7").start()
+            c = Controller(listen=listen, host_names="offhook.example, 192.0.2.7",
+                           tls="off").start()
             c.url = f"http://127.0.0.1:{c.conf['port']}"
             servers[listen] = c, f"/tests/{make_test(c)[1]['id']}/run"
         return servers[listen]

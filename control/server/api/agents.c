@@ -2,6 +2,7 @@
 
 #include "conf/controller_conf.h"
 #include "control/server/api/resource_type.h"
+#include "control/server/http/tls.h"
 #include "control/server/run/run.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_secret.h"
@@ -47,14 +48,17 @@ static const struct field pool_fields[] = {
 
 static json_t *pool_issue(json_t *values)
 {
-	char token[SECRET_TOKEN_BYTES];
+	char token[SECRET_TOKEN_BYTES], pin[KEY_PIN_BYTES];
 	json_t *text;
 
 	secret_token(token);
 	text = json_string(token);
 	sodium_memzero(token, sizeof(token));
 	json_object_set(values, "join_token", text);
-	return json_pack("{s:o}", "join_token", text);
+	/* with the token, as an agent needs both to join */
+	return json_pack("{s:o, s:s*}", "join_token", text,
+			 "controller_fingerprint",
+			 tls_served_key_pin(pin) ? pin : NULL);
 }
 
 const struct resource agent_pool_resource = {

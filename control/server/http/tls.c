@@ -21,6 +21,7 @@
 struct pem {
 	char *certificate; /* ours, then the chain */
 	char *key;         /* secret */
+	struct certificate_facts facts;
 };
 
 struct tls {
@@ -96,6 +97,8 @@ static void pem_release(struct pem *pem)
 {
 	if (pem->key)
 		sodium_memzero(pem->key, strlen(pem->key));
+	if (pem->certificate) /* one file may hold both */
+		sodium_memzero(pem->certificate, strlen(pem->certificate));
 	free(pem->key);
 	free(pem->certificate);
 	*pem = (struct pem){.key = NULL};
@@ -139,6 +142,8 @@ static int pem_read(struct pem *ret, const struct tls *tls)
 		err = load(&pem.key, tls->key_file, true, "PRIVATE KEY");
 	if (err == 0)
 		err = pem_check(tls, &pem);
+	if (err == 0)
+		err = certificate_facts(&pem.facts, pem.certificate);
 	if (err)
 		pem_release(&pem);
 	else
@@ -181,6 +186,26 @@ int tls_reload(struct tls *tls)
 	pthread_mutex_unlock(&tls->lock);
 	pem_release(&former);
 	return 0;
+}
+
+void tls_facts(struct tls *tls, struct certificate_facts *ret)
+{
+	pthread_mutex_lock(&tls->lock);
+	*ret = tls->pem.facts;
+	pthread_mutex_unlock(&tls->lock);
+}
+
+bool tls_served_key_pin(char ret[static KEY_PIN_BYTES])
+{
+	struct certificate_facts facts;
+
+	if (!serving)
+		return false;
+	tls_facts(serving, &facts);
+	if (!facts.self_signed)
+		return false;
+	memcpy(ret, facts.key_pin, KEY_PIN_BYTES);
+	return true;
 }
 
 struct tls *tls_free(struct tls *tls)

@@ -4,6 +4,8 @@
 #ifndef OFFHOOK_SERVER_HTTP_TLS_H
 #define OFFHOOK_SERVER_HTTP_TLS_H
 
+#include "base/certificate.h"
+
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
 
@@ -26,6 +28,17 @@ int tls_new(struct tls **ret, const char *certificate_file,
  * @return as tls_new(); on failure the former certificate stays in use
  */
 int tls_reload(struct tls *tls);
+
+/** Copy what is known of the certificate. Thread: any */
+void tls_facts(struct tls *tls, struct certificate_facts *ret);
+
+/**
+ * Copy the fingerprint by which clients know the certificate that is served.
+ * Thread: any, while the HTTP server runs
+ * @return false: plain HTTP, or an authority has signed the certificate: clients
+ *         verify it, and the next one may have another key (ret is untouched)
+ */
+bool tls_served_key_pin(char ret[static KEY_PIN_BYTES]);
 
 /** Release; the key is wiped. After the HTTP server has stopped. @return NULL */
 struct tls *tls_free(struct tls *tls);
