@@ -12,6 +12,7 @@ from agent import Agent
 from bench import QUICK
 from certificates import Authority
 from controller import Controller, build_dir
+from terminal import on_terminal
 from test_tls import Tls
 
 OTHER = "sha256//" + "A" * 43 + "="
@@ -290,3 +291,85 @@ def test_state_of_others_is_not_taken(tmp_path):
     with pytest.raises(RuntimeError, match="can be read by everybody"):
         c.start()
     c.close()
+
+
+# ---- the command line ----
+
+class Cli:
+    """offhook with a configuration folder of its own and a key file of the controller."""
+
+    def __init__(self, folder, c, **environment):
+        self.folder, self.c = folder, c
+        self.environment = {k: v for k, v in os.environ.items()
+                            if not k.startswith("OFFHOOK_")} | {
+            "XDG_CONFIG_HOME": str(folder), **environment}
+        self.key_file = folder / "key"
+        self.key_file.write_text(":".join(c.keys["admin"]) + "\n")
+
+    def words(self, *words):
+        return [build_dir() / "offhook", *words, "--key-file", self.key_file]
+
+    def __call__(self, *words, status=0, **environment):
+        done = subprocess.run(self.words(*words), capture_output=True, text=True, timeout=60,
+                              check=False, stdin=subprocess.DEVNULL,
+                              env=self.environment | environment)
+        assert done.returncode == status, done.stdout + done.stderr
+        assert self.c.keys["admin"][1] not in done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def profile(self):
+        file = self.folder / "offhook" / "profiles.json"
+        return json.loads(file.read_text())["profiles"]["default"] if file.exists() else None
+
+
+def test_commands_by_fingerprint(tmp_path):
+    with Own() as c:
+        offhook, pin = Cli(tmp_path, c), fingerprint_of(c.pem)
+        assert "--fingerprint" in offhook("project", "list", "--url", c.url, status=3)
+        offhook("project", "list", "--url", c.url, "--fingerprint", pin)
+        offhook("project", "list", OFFHOOK_URL=c.url, OFFHOOK_FINGERPRINT=pin)
+        said = offhook("project", "list", "--url", c.url, "--fingerprint", OTHER, status=3)
+        assert "public key does not match" in said and "offhook-controller fingerprint" in said
+        assert "is no fingerprint" in offhook("project", "list", "--url", c.url,
+                                              "--fingerprint", "x", status=2)
+
+
+def test_login_by_fingerprint(tmp_path):
+    with Own() as c:
+        offhook, pin = Cli(tmp_path, c), fingerprint_of(c.pem)
+        said = offhook("login", c.url, status=3)
+        assert f"fingerprint is {pin}\n" in said and "login --fingerprint" in said
+        offhook("login", c.url, "--fingerprint", OTHER, status=3)
+        assert offhook.profile() is None
+        offhook("login", c.url, "--fingerprint", pin)
+        assert offhook.profile()["fingerprint"] == pin
+        offhook("project", "list")
+        # one that is given comes before the profile's
+        offhook("project", "list", "--fingerprint", OTHER, status=3)
+
+
+@pytest.mark.parametrize("answer, kept", [("yes", True), ("no", False), ("y", False)])
+def test_login_shows_the_fingerprint_and_asks(tmp_path, answer, kept):
+    with Own() as c:
+        offhook, pin = Cli(tmp_path, c), fingerprint_of(c.pem)
+        status, said = on_terminal(offhook.words("login", c.url), tmp_path,
+                                   offhook.environment, keys=answer + "\n")
+        assert f"fingerprint is {pin}\n" in said and "Are they equal?" in said
+        assert status == (0 if kept else 3), said
+        assert (offhook.profile() or {}).get("fingerprint") == (pin if kept else None)
+        if kept:
+            offhook("project", "list")
+
+
+def test_keys_are_not_sent_over_plain_http(tmp_path):
+    with Controller() as c:
+        offhook, near = Cli(tmp_path, c), c.witness().url
+        offhook("project", "list", "--url", near)
+        far = near.replace("127.0.0.1", "127.1")  # another spelling is not known as loopback
+        assert far != near
+        for words in (("login", far), ("project", "list", "--url", far)):
+            said = offhook(*words, status=2)
+            assert "plain HTTP" in said and "OFFHOOK_PLAIN_HTTP=1" in said
+        assert offhook.profile() is None
+        offhook("login", far, OFFHOOK_PLAIN_HTTP="1")
+        offhook("project", "list")

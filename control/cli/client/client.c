@@ -27,6 +27,7 @@ struct client {
 	const char *url;
 	const char *key_file;
 	const char *ca_file;
+	const char *fingerprint;
 	const char *profile;
 	bool json;
 	/* client_connect() */
@@ -56,9 +57,8 @@ static const char **value_of(struct client *c, const char *name, size_t len)
 		const char *name;
 		const char **value;
 	} options[] = {
-		{"--url", &c->url},
-		{"--key-file", &c->key_file},
-		{"--ca-file", &c->ca_file},
+		{"--url", &c->url},         {"--key-file", &c->key_file},
+		{"--ca-file", &c->ca_file}, {"--fingerprint", &c->fingerprint},
 		{"--profile", &c->profile},
 	};
 
@@ -141,6 +141,11 @@ const char *client_given_ca_file(const struct client *c)
 	return c->ca_file;
 }
 
+const char *client_given_fingerprint(const struct client *c)
+{
+	return c->fingerprint;
+}
+
 const char *client_given_profile(const struct client *c)
 {
 	return c->profile;
@@ -171,6 +176,13 @@ static const char *variable(const char *name)
 	const char *value = getenv(name);
 
 	return value && value[0] ? value : NULL;
+}
+
+bool client_plain_http(void)
+{
+	const char *value = variable("OFFHOOK_PLAIN_HTTP");
+
+	return value && strcmp(value, "1") == 0;
 }
 
 /* Find the profile that gives what neither options nor environment do. Its key
@@ -230,7 +242,8 @@ int client_connect(struct client *c)
 {
 	char reason[REMOTE_REASON_BYTES], key[KEY_BYTES] = "";
 	const json_t *profile = NULL;
-	const char *ca = c->ca_file;
+	struct remote_params p = {.ca_file = c->ca_file,
+				  .fingerprint = c->fingerprint};
 	int status, err;
 
 	if (c->remote)
@@ -242,11 +255,20 @@ int client_connect(struct client *c)
 		status = find_key(c, profile, key);
 	if (status)
 		return status;
-	if (!ca && !c->profile)
-		ca = variable("OFFHOOK_CA");
-	if (!ca)
-		ca = member(profile, "ca_file");
-	err = remote_new(&c->remote, c->used_url, key, ca, reason);
+	if (!p.ca_file && !c->profile)
+		p.ca_file = variable("OFFHOOK_CA");
+	if (!p.fingerprint && !c->profile)
+		p.fingerprint = variable("OFFHOOK_FINGERPRINT");
+	/* one that is given replaces both of the profile's */
+	if (!p.ca_file && !p.fingerprint) {
+		p.ca_file = member(profile, "ca_file");
+		p.fingerprint = member(profile, "fingerprint");
+	}
+	p.url = c->used_url;
+	p.key = key;
+	p.plain_http = client_plain_http() ||
+		       json_is_true(json_object_get(profile, "plain_http"));
+	err = remote_new(&c->remote, &p, reason);
 	explicit_bzero(key, sizeof(key));
 	return err ? client_usage("%s",
 				  err == -EINVAL ? reason : strerror(-err))
@@ -256,7 +278,8 @@ int client_connect(struct client *c)
 int client_connect_to(struct client *c, const char *url, const char *key)
 {
 	char reason[REMOTE_REASON_BYTES];
-	int err = remote_new(&c->remote, url, key, NULL, reason);
+	const struct remote_params p = {.url = url, .key = key};
+	int err = remote_new(&c->remote, &p, reason);
 
 	c->used_url = url;
 	return err ? client_usage("%s",
@@ -281,6 +304,10 @@ static const char *remedy(const struct client *c)
 {
 	switch (remote_status(c->remote)) {
 	case 0:
+		if (remote_is_unknown(c->remote))
+			return "`offhook login` shows the certificate's "
+			       "fingerprint and asks; or --fingerprint, or "
+			       "--ca-file";
 		if (c->used_url == default_url)
 			return "no controller was given, so this host's was "
 			       "asked: set OFFHOOK_URL, or give --url, or "

@@ -1,6 +1,6 @@
 /**
  * What every command that uses a controller shares: the options --url,
- * --key-file, --ca-file, --profile and --json at any place of the command line,
+ * --key-file, --ca-file, --fingerprint, --profile and --json at any place of the command line,
  * the environment, the profile, the connection, and complaints that say the
  * remedy. Thread: main.
  */
@@ -34,7 +34,11 @@ bool client_json(const struct client *c);
 const char *client_given_url(const struct client *c);
 const char *client_given_key_file(const struct client *c);
 const char *client_given_ca_file(const struct client *c);
+const char *client_given_fingerprint(const struct client *c);
 const char *client_given_profile(const struct client *c);
+
+/** Whether the environment allows http:// to another host (OFFHOOK_PLAIN_HTTP). */
+bool client_plain_http(void);
 
 /**
  * Read the first line of a key file, PUBLIC:SECRET.

@@ -14,7 +14,8 @@
 
 /**
  * Read the file of profiles.
- * @param ret     {"current": NAME, "profiles": {NAME: {"url", "key", "ca_file"}}},
+ * @param ret     {"current": NAME, "profiles": {NAME: {"url", "key",
+ *                "ca_file", "fingerprint", "plain_http"}}},
  *                owned by the caller; empty without a file
  * @param reason  filled on failure
  * @return 0; -EPERM others can read or replace the file; -EINVAL it is no such

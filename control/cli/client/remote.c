@@ -1,6 +1,8 @@
 #include "control/cli/client/remote.h"
 
 #include "base/buf.h"
+#include "base/certificate.h"
+#include "base/loopback.h"
 #include "base/str.h"
 #include "control/wire/json.h"
 
@@ -27,6 +29,7 @@ struct remote {
 	char *key;
 	char url[URL_BYTES]; /* with API_PATH */
 	long status;         /* of the last response; 0: none */
+	bool is_unknown;     /* the last certificate was not accepted */
 	int stop_fd;         /* -1: none */
 };
 
@@ -41,26 +44,60 @@ struct request {
 	size_t len;
 };
 
-int remote_new(struct remote **ret, const char *url, const char *key,
-	       const char *ca_file, char reason[static REMOTE_REASON_BYTES])
+static int check(const struct remote_params *p,
+		 char reason[static REMOTE_REASON_BYTES])
 {
-	size_t len = strlen(url);
-	struct remote *r;
+	const char *url = p->url;
 
 	reason[0] = '\0';
-	while (len && url[len - 1] == '/')
-		len--;
 	if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
 		str_print(reason, REMOTE_REASON_BYTES,
 			  "%s is no URL such as https://offhook.example.net",
 			  url);
-	else if (!strchr(key, ':'))
+	else if (!strchr(p->key, ':'))
 		str_print(reason, REMOTE_REASON_BYTES,
 			  "the key must be PUBLIC:SECRET");
-	else if (len > URL_BYTES - 20)
+	else if (strlen(url) > URL_BYTES - 20)
 		str_print(reason, REMOTE_REASON_BYTES, "the URL is too long");
-	if (reason[0])
+	else if (p->fingerprint && !key_pin_valid(p->fingerprint))
+		str_print(reason, REMOTE_REASON_BYTES,
+			  "%s is no fingerprint as `offhook-controller "
+			  "fingerprint` prints it",
+			  p->fingerprint);
+	else if (!p->plain_http && loopback_url_exposed(url))
+		str_print(reason, REMOTE_REASON_BYTES,
+			  "%s: the key would be sent over plain HTTP to "
+			  "another host; use https://, or set "
+			  "OFFHOOK_PLAIN_HTTP=1",
+			  url);
+	return reason[0] ? -EINVAL : 0;
+}
+
+/* How the controller is known. */
+static void set_trust(CURL *easy, const struct remote_params *p)
+{
+	if (p->ca_file)
+		curl_easy_setopt(easy, CURLOPT_CAINFO, p->ca_file);
+	if (!p->fingerprint)
+		return;
+	curl_easy_setopt(easy, CURLOPT_PINNEDPUBLICKEY, p->fingerprint);
+	if (!p->ca_file) {
+		curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+		curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+	}
+}
+
+int remote_new(struct remote **ret, const struct remote_params *params,
+	       char reason[static REMOTE_REASON_BYTES])
+{
+	const char *url = params->url;
+	size_t len = strlen(url);
+	struct remote *r;
+
+	if (check(params, reason))
 		return -EINVAL;
+	while (len && url[len - 1] == '/')
+		len--;
 	r = calloc(1, sizeof(*r));
 	if (!r || curl_global_init(CURL_GLOBAL_DEFAULT)) {
 		free(r);
@@ -68,14 +105,13 @@ int remote_new(struct remote **ret, const char *url, const char *key,
 	}
 	str_print(r->url, sizeof(r->url), "%.*s" API_PATH, (int)len, url);
 	r->stop_fd = -1;
-	r->key = strdup(key);
+	r->key = strdup(params->key);
 	r->easy = curl_easy_init();
 	if (!r->key || !r->easy) {
 		remote_free(r);
 		return -ENOMEM;
 	}
-	if (ca_file)
-		curl_easy_setopt(r->easy, CURLOPT_CAINFO, ca_file);
+	set_trust(r->easy, params);
 	curl_easy_setopt(r->easy, CURLOPT_USERPWD, r->key);
 	curl_easy_setopt(r->easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
 	curl_easy_setopt(r->easy, CURLOPT_TIMEOUT, TIMEOUT_S);
@@ -97,6 +133,68 @@ struct remote *remote_free(struct remote *r)
 		curl_global_cleanup();
 	}
 	return NULL;
+}
+
+static size_t discard(char *data, size_t size, size_t count, void *arg)
+{
+	(void)data;
+	(void)arg;
+	return size * count;
+}
+
+/* The certificate of the last connection. @return NULL: there was none */
+static const char *peer_certificate(CURL *easy)
+{
+	static const char label[] = "Cert:";
+	struct curl_certinfo *info = NULL;
+
+	if (curl_easy_getinfo(easy, CURLINFO_CERTINFO, &info) != CURLE_OK ||
+	    !info || info->num_of_certs < 1)
+		return NULL;
+	for (struct curl_slist *s = info->certinfo[0]; s; s = s->next)
+		if (strncmp(s->data, label, sizeof(label) - 1) == 0)
+			return s->data + sizeof(label) - 1;
+	return NULL;
+}
+
+int remote_fingerprint(char ret[static KEY_PIN_BYTES], const char *url,
+		       char reason[static REMOTE_REASON_BYTES])
+{
+	struct certificate_facts facts;
+	const char *pem;
+	CURLcode code;
+	CURL *easy = curl_easy_init();
+	int err = -EIO;
+
+	if (!easy) {
+		str_print(reason, REMOTE_REASON_BYTES, "%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	curl_easy_setopt(easy, CURLOPT_URL, url);
+	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "https");
+	curl_easy_setopt(easy, CURLOPT_TIMEOUT, TIMEOUT_S);
+	curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, discard);
+	curl_easy_setopt(easy, CURLOPT_CERTINFO, 1L);
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+	code = curl_easy_perform(easy);
+	pem = peer_certificate(easy);
+	if (pem)
+		err = certificate_facts(&facts, pem);
+	if (err)
+		str_print(reason, REMOTE_REASON_BYTES, "%s: %s", url,
+			  code ? curl_easy_strerror(code)
+			       : "its certificate cannot be read");
+	else
+		str_copy(ret, KEY_PIN_BYTES, facts.key_pin);
+	curl_easy_cleanup(easy);
+	return err;
+}
+
+bool remote_is_unknown(const struct remote *r)
+{
+	return r->is_unknown;
 }
 
 void remote_answer_release(struct remote_answer *a)
@@ -233,12 +331,18 @@ static int perform(struct remote *r, struct remote_answer *a,
 	r->status = 0;
 	code = curl_easy_perform(r->easy);
 	curl_easy_setopt(r->easy, CURLOPT_ERRORBUFFER, NULL);
+	r->is_unknown = code == CURLE_PEER_FAILED_VERIFICATION;
 	if (!code)
 		curl_easy_getinfo(r->easy, CURLINFO_RESPONSE_CODE, &r->status);
 	if (!code)
 		return 0;
-	str_print(reason, REMOTE_REASON_BYTES, "%s: %s", r->url,
-		  error[0] ? error : curl_easy_strerror(code));
+	str_print(
+		reason, REMOTE_REASON_BYTES, "%s: %s%s", r->url,
+		error[0] ? error : curl_easy_strerror(code),
+		code == CURLE_SSL_PINNEDPUBKEYNOTMATCH
+			? "; its certificate was replaced, or this is another "
+			  "host: compare `offhook-controller fingerprint`"
+			: "");
 	return code == CURLE_ABORTED_BY_CALLBACK ? -EINTR : -EIO;
 }
 

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/key_pin.h"
+
 #define REMOTE_REASON_BYTES 512
 #define REMOTE_ETAG_BYTES   64
 
@@ -20,16 +22,36 @@ struct remote_answer {
 	char etag[REMOTE_ETAG_BYTES];
 };
 
+struct remote_params {
+	const char *url;     /* "https://offhook.example.net" */
+	const char *key;     /* "PUBLIC:SECRET" */
+	const char *ca_file; /* PEM file of authorities; NULL: the system's */
+	const char
+		*fingerprint; /* the controller's certificate must have it, and
+				  * needs an authority only with ca_file; NULL: any */
+	bool plain_http; /* send the key over http:// to another host, too */
+};
+
 /**
  * Make a client of a controller. No request is sent.
- * @param url      of the controller: "https://offhook.example.net"
- * @param key      "PUBLIC:SECRET"; copied
- * @param ca_file  PEM file of authorities; NULL: the system's
- * @param reason   filled on failure
+ * @param params  copied
+ * @param reason  filled on failure
  * @return 0; -EINVAL; -ENOMEM
  */
-int remote_new(struct remote **ret, const char *url, const char *key,
-	       const char *ca_file, char reason[static REMOTE_REASON_BYTES]);
+int remote_new(struct remote **ret, const struct remote_params *params,
+	       char reason[static REMOTE_REASON_BYTES]);
+
+/**
+ * Ask a controller for the fingerprint of its certificate, which nobody vouches for.
+ * The key is not sent.
+ * @param reason  filled on failure
+ * @return 0; -EIO no TLS connection; -ENOMEM
+ */
+int remote_fingerprint(char ret[static KEY_PIN_BYTES], const char *url,
+		       char reason[static REMOTE_REASON_BYTES]);
+
+/** True if the last request failed as no authority has signed the certificate. */
+bool remote_is_unknown(const struct remote *r);
 /** Release; the key is wiped. Accepts NULL. @return NULL */
 struct remote *remote_free(struct remote *r);
 

@@ -194,14 +194,18 @@ static const char names_help[] =
 	"Prints the names of the records of a command, one a line, for completion.\n";
 
 static const char login_help[] =
-	"Usage: offhook login [--url URL] [--profile NAME] [--key-file FILE]\n"
-	"                     [--ca-file FILE]\n"
+	"Usage: offhook login [URL] [--profile NAME] [--key-file FILE]\n"
+	"                     [--ca-file FILE] [--fingerprint F]\n"
 	"\n"
 	"Verifies URL and API key with the controller and keeps them for later\n"
 	"commands, in ~/.config/offhook/profiles.json ($XDG_CONFIG_HOME), mode 0600.\n"
 	"Asks for what is not given; the key is not echoed. Without a terminal it is\n"
 	"read from standard input: a line with the URL, unless given, and one with\n"
-	"the key as PUBLIC:SECRET. The profile becomes the current one.\n";
+	"the key as PUBLIC:SECRET. The profile becomes the current one.\n"
+	"\n"
+	"If no authority has signed the controller's certificate, its fingerprint is\n"
+	"shown, and on a terminal you are asked whether `offhook-controller\n"
+	"fingerprint` prints the same. Then it is kept, too.\n";
 
 static const char logout_help[] =
 	"Usage: offhook logout [--profile NAME]\n"
@@ -290,10 +294,14 @@ static const char controller_help[] =
 	"                   profile's\n"
 	"  --ca-file FILE   authorities in PEM; else OFFHOOK_CA, else the profile's, else\n"
 	"                   the system's\n"
+	"  --fingerprint F  of the controller's certificate, as `offhook-controller\n"
+	"                   fingerprint` prints it; it needs no authority then. Else\n"
+	"                   OFFHOOK_FINGERPRINT, else the profile's\n"
 	"  --profile NAME   use this profile, whatever the environment says\n"
 	"  --json           print what the controller answers\n"
 	"\n"
-	"A profile's key is sent to the profile's own URL only.\n"
+	"A profile's key is sent to the profile's own URL only. No key is sent over\n"
+	"http:// to another host, unless OFFHOOK_PLAIN_HTTP is 1.\n"
 	"VALUE of FIELD=VALUE is text; arrays and objects are JSON. @FILE is the content\n"
 	"of a file, of a password its first line. FIELD= empties the field.\n"
 	"NAME of a record is its name or id; an ambiguous name is refused.\n";

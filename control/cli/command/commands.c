@@ -12,7 +12,8 @@
 
 static const char remote_options[] =
 	"\nOptions of all commands that use a controller, anywhere in the line:\n"
-	"  --url URL  --key-file FILE  --ca-file FILE  --profile NAME  --json\n"
+	"  --url URL  --key-file FILE  --ca-file FILE  --fingerprint F\n"
+	"  --profile NAME  --json\n"
 	"Explained by `offhook help controller`; exit status by `offhook help exit`.\n";
 
 static const struct {
@@ -49,7 +50,8 @@ const struct command_verb *command_verb_find(const struct command *command,
 static bool takes_next(const char *argument)
 {
 	static const char *const options[] = {"--url", "--key-file",
-					      "--ca-file", "--profile"};
+					      "--ca-file", "--fingerprint",
+					      "--profile"};
 
 	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
 		if (strcmp(options[i], argument) == 0)

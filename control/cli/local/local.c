@@ -150,7 +150,9 @@ static int read_options(struct local *l, int argc, char **argv)
 	if (status)
 		return status;
 	if (client_given_url(l->client) || client_given_profile(l->client) ||
-	    client_given_key_file(l->client) || client_given_ca_file(l->client))
+	    client_given_key_file(l->client) ||
+	    client_given_ca_file(l->client) ||
+	    client_given_fingerprint(l->client))
 		return client_usage("local has a controller of its own: "
 				    "`offhook apply` is for another one");
 	return l->file_count ? 0
