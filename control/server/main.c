@@ -17,6 +17,7 @@
 #include "control/server/report/error_page.h"
 #include "control/server/report/report.h"
 #include "control/server/request/controller.h"
+#include "control/server/retention/remover.h"
 #include "control/server/run/run.h"
 #include "control/server/schedule/schedule.h"
 #include "control/server/service.h"
@@ -461,12 +462,15 @@ static int serve(struct controller *c, const sigset_t *signals,
 		return err;
 	}
 	err = callback_sender_start(&c->callbacks, c);
+	if (err == 0)
+		err = remover_start(c);
 	if (err == 0 && controller_conf_tls(conf))
 		err = certificate_begin(&reload->tls, conf);
 	if (err == 0)
 		err = start_http(c, tables, uploads);
 	if (err) {
 		run_engine_stop(c);
+		remover_stop(c);
 		c->callbacks = callback_sender_stop(c->callbacks);
 		run_engine_free(c);
 		snapshot_service_stop(snapshots);
@@ -482,6 +486,7 @@ static int serve(struct controller *c, const sigset_t *signals,
 	run_engine_stop(c);
 	c->callbacks = callback_sender_stop(c->callbacks);
 	c->http = http_stop(c->http);
+	remover_stop(c); /* after the requests, which poke it */
 	run_engine_free(c);
 	return 0;
 }

@@ -1,6 +1,7 @@
 // All runs, newest first. The filters are in the address, so that a view can be shared.
 
-import { api, badge, button, byId, complain, element, fill, keepingFocus, link, may, since, startPage, timeNode } from './page.js';
+import { api, badge, button, byId, complain, element, fill, keepingFocus, link, may, since, startPage, timeNode, toast } from './page.js';
+import { confirmed } from './ask.js';
 import { asked, connect, showRange } from './paged.js';
 
 const PAGE = 50;
@@ -54,6 +55,22 @@ function stop(run) {
   });
 }
 
+async function remove(run) {
+  const name = `run ${run.id} of ${run.test_name || run.testcase_name}`;
+  if (await confirmed(`Delete run ${run.id}?`, `Verdict, metrics, SIP messages and files of ${name} are deleted. This cannot be undone.`,
+    [['Delete', true], ['Keep it', false]]) !== true) return;
+  await api('DELETE', `/runs/${run.id}`);
+  chosen.delete(run.id);
+  await draw();
+  toast(element('span', `${name[0].toUpperCase()}${name.slice(1)} was deleted.`));
+}
+
+// What may be done with a run, as far as the user's rights go.
+function actions(run) {
+  if (run.status === 'running' || !may('write')) return stop(run);
+  return button('Delete', () => remove(run), 'danger');
+}
+
 async function draw() {
   const filter = asked();
   const page = await api('GET', `/runs?${query(filter)}`);
@@ -65,7 +82,7 @@ async function draw() {
     ['Project', (r) => r.project_name || '–', 'wide-only'],
     ['Result', (r) => r.result_description, 'wide'],
     ['Started', (r) => timeNode(r.started_at, since)],
-    ['', stop],
+    ['', actions],
   ], 'No run matches. Clear a filter, or start a test.'));
   if (focus && focus.startsWith('choose-') && byId(focus)) byId(focus).focus({ preventScroll: true });
   drawCompare();

@@ -224,8 +224,27 @@ def test_stop(offhook, lab):
     assert "over or stopping" in offhook("run", "stop", lab.good["id"], status=3)
 
 
+def test_delete(offhook, lab):
+    jobs = [lab.start() for _ in range(3)]
+    for job in jobs[:2]:
+        lab.finish(job)
+    numbers = [lab.c.api("GET", f"/runs/{j['session_id']}")["run"]["id"] for j in jobs]
+    assert "add --yes" in offhook("run", "delete", numbers[0], status=2)
+    asked = offhook.terminal("run", "delete", *map(str, numbers[:2]), keys="n\n", status=2)
+    assert "Delete 2 runs with all their data?" in "".join(asked)
+    asked = offhook.terminal("run", "delete", str(numbers[0]), keys="y\n")
+    assert f"run {numbers[0]} was deleted" in "".join(asked)
+    # one that is in progress, one that is gone: the third is deleted all the same
+    refused = offhook("run", "delete", "--yes", numbers[2], numbers[0], numbers[1], status=3)
+    assert "in progress" in refused and "no such run" in refused
+    assert offhook.output == f"run {numbers[1]} was deleted\n"
+    assert {lab.c.request("GET", f"/runs/{n}").status_code for n in numbers[:2]} == {404}
+    lab.finish(jobs[2])
+    assert offhook("run", "delete", jobs[2]["session_id"], "--yes") == f"run {numbers[2]} was deleted\n"
+
+
 @pytest.mark.parametrize("arguments", [
-    ["run"], ["run", "explode"], ["run", "stop"], ["run", "stop", "../1"], ["run", "stop", "1", "2"],
+    ["run"], ["run", "explode"], ["run", "delete", "--yes"], ["run", "delete", "--force", "1"], ["run", "stop"], ["run", "stop", "../1"], ["run", "stop", "1", "2"],
     ["run", "ladder", "1", "--wait"], ["run", "watch", "1", "--retry-for", "x"], ["run", "compare", "1"], ["run", "stats", "1", "a/b"],
     ["run", "download", "1", "2", "3"], ["run", "list", "--count", "0"], ["run", "list", "x"]])
 def test_wrong_usage(offhook, arguments):

@@ -344,6 +344,28 @@ def test_runs_are_filtered_and_stopped(page, lab):
     assert serious(page.driver) == []
 
 
+def test_a_run_is_deleted(page, lab):
+    session = lab.c.api("POST", f"/tests/{lab.passes}/run")["data"]["session_id"]
+    page.open("/runs?test=test 1-0&status=running")
+    assert not [r for r in page.rows("runs") if "Delete" in r]
+    lab.c.api("POST", f"/runs/{session}/stop")
+    page.open("/runs?test=test 1-0&status=stopped")
+    page.wait(lambda: "Delete" in page.rows("runs")[0])
+    before = lab.c.api("GET", "/runs")["total"]
+    page.press("Delete", "#runs")
+    page.wait(lambda: page.all("dialog"))
+    assert "cannot be undone" in page.find("dialog").text
+    page.press("Keep it", "dialog")
+    page.wait(lambda: not page.all("dialog"))
+    assert lab.c.api("GET", "/runs")["total"] == before
+    page.press("Delete", "#runs")
+    page.press("Delete", "dialog")
+    page.wait(lambda: page.all(".toast"))
+    assert "was deleted" in page.find(".toast").text
+    assert lab.c.request("GET", f"/runs/{session}").status_code == 404
+    assert serious(page.driver) == []
+
+
 def test_a_test_is_started_and_deleted(page, lab):
     page.open("/tests?name=1-0")
     assert len(page.rows("tests")) == 1

@@ -495,6 +495,7 @@ static const struct command_verb run_verbs[] = {
 	{"download", "RUN [FOLDER]", "Save its files and reports",
 	 run_download_help},
 	{"compare", "RUN RUN", "Print how two runs differ", run_compare_help},
+	{"delete", "RUN...", "Delete runs with all their data", delete_help},
 	END,
 };
 

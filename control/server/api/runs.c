@@ -7,9 +7,11 @@
 #include "control/server/api/page.h"
 #include "control/server/api/resource.h"
 #include "control/server/report/run_report.h"
+#include "control/server/retention/remover.h"
 #include "control/server/run/run.h"
 #include "control/server/run/start.h"
 #include "control/server/store/artifact_files.h"
+#include "control/server/store/store_removal.h"
 #include "control/server/store/store_run.h"
 #include "control/server/store/store_run_list.h"
 
@@ -271,10 +273,12 @@ void run_delete(struct request *req, struct reply *rep)
 	}
 	err = store_run_delete(request_store(req),
 			       json_integer_value(json_object_get(run, "id")));
-	if (err == 0)
+	if (err == 0) {
 		artifact_files_delete(
 			request_conf(req),
 			json_string_value(json_object_get(run, "session_id")));
+		remover_poke(request_controller(req));
+	}
 	json_decref(run);
 	if (err == -EBUSY)
 		reply_problem(rep, 409,

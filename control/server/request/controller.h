@@ -13,6 +13,7 @@ struct callback_sender;
 struct controller_conf;
 struct database;
 struct http;
+struct remover;
 struct run_engine;
 struct secrets;
 struct sessions;
@@ -51,6 +52,7 @@ struct controller {
 	struct run_engine *run_engine;
 	struct sessions *sessions;
 	struct callback_sender *callbacks;
+	struct remover *remover;
 	const struct http_ops *http_ops;
 	/* Released by main() when it serves, acquired by controller.c for
 	 * threads that need it: publishes the server. */

@@ -3,6 +3,7 @@
 #include "control/server/store/record_db.h"
 #include "control/server/store/store_lease_db.h"
 #include "control/server/store/store_lease_view.h"
+#include "control/server/store/store_run_internal.h"
 #include "control/wire/artifact.h"
 
 #include <errno.h>
@@ -186,7 +187,8 @@ int store_artifact_session(struct store *s, const char *session_id)
 {
 	const struct db_value param = db_text(session_id);
 
-	return db_query(store_reader(s),
-			"SELECT 1 FROM run WHERE session_id = $1", &param, 1,
-			any_row, NULL);
+	return db_query(
+		store_reader(s),
+		"SELECT 1 FROM run WHERE session_id = $1 AND " RUN_SHOWN,
+		&param, 1, any_row, NULL);
 }

@@ -2,6 +2,7 @@
 
 #include "control/server/store/store_lease_db.h"
 #include "control/server/store/store_lease_view.h"
+#include "control/server/store/store_run_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -67,7 +68,8 @@ int lease_view(struct db *db, const char *lease_id, int64_t agent_id,
 		       "SELECT l.run_id, l.role, l.agent_id, l.state, "
 		       "l.ended_at, l.next_seq, r.phase, r.stopping_at, "
 		       "r.go_step, r.go_at FROM lease l "
-		       "JOIN run r ON r.id = l.run_id WHERE l.id = $1",
+		       "JOIN run r ON r.id = l.run_id WHERE l.id = $1 "
+		       "AND r." RUN_SHOWN,
 		       &id, 1, view_row, ret);
 	if (err < 0)
 		return err;

@@ -39,7 +39,7 @@ int store_count_done(struct store *s, store_count_h *count_h, void *arg)
 {
 	return count(s,
 		     "SELECT status, count(*) FROM run WHERE phase = 'done' "
-		     "GROUP BY status",
+		     "AND " RUN_SHOWN " GROUP BY status",
 		     NULL, 0, count_h, arg);
 }
 

@@ -77,7 +77,8 @@ int store_report_run(struct store *store, const char *session_id,
 		" phase, attempt, CAST(progress AS DOUBLE PRECISION), started_at,"
 		" stopped_at, interval_s, verdicts_json, test_id, project_id"
 		" FROM run"
-		" WHERE session_id = $1 AND (CAST($2 AS TEXT) IS NULL OR kiosk_id = $2)";
+		" WHERE session_id = $1 AND " RUN_SHOWN
+		" AND (CAST($2 AS TEXT) IS NULL OR kiosk_id = $2)";
 	const struct db_value params[] = {db_text(session_id),
 					  db_text(kiosk_id)};
 	struct report_run run = {.id = 0};

@@ -138,8 +138,8 @@ static int get_one(struct store *s, const struct table *t, const char *where,
 	return err;
 }
 
-#define BY_ID      "id = $1"
-#define BY_SESSION "session_id = lower($1)"
+#define BY_ID      "id = $1 AND " RUN_SHOWN
+#define BY_SESSION "session_id = lower($1) AND " RUN_SHOWN
 
 /* Parse a numeric id or a UUID. @return 0; -ENOENT neither */
 static int read_key(const char *id_or_uuid, bool *by_id, struct db_value *value)
@@ -306,51 +306,6 @@ int store_run_revoke(struct store *s, int64_t run_id)
 		      "UPDATE run SET kiosk_id = NULL, report_mode = 'full' "
 		      "WHERE id = $1 AND kiosk_id IS NOT NULL",
 		      &param, 1);
-}
-
-static int over_row(const struct db_value *row, size_t columns_read, void *arg)
-{
-	(void)columns_read;
-	*(bool *)arg = row[0].integer == 1;
-	return 0;
-}
-
-/* Link the attempt after a run to the attempt before it. */
-static int take_out_of_chain(struct db *db, const struct db_value *run_id)
-{
-	return db_query(
-		db,
-		"UPDATE run SET retry_of = (SELECT retry_of FROM run WHERE "
-		"id = $1) WHERE retry_of = (SELECT session_id FROM run "
-		"WHERE id = $1)",
-		run_id, 1, NULL, NULL);
-}
-
-int store_run_delete(struct store *s, int64_t run_id)
-{
-	const struct db_value param = DB_I(run_id);
-	struct db *db;
-	bool over = false;
-	int err;
-
-	err = store_write_begin(s, &db);
-	if (err)
-		return err;
-	err = db_query(db,
-		       "SELECT CASE WHEN " RUN_OVER " THEN 1 ELSE 0 END "
-		       "FROM run r WHERE r.id = $1",
-		       &param, 1, over_row, &over);
-	if (err == 0)
-		err = -ENOENT;
-	else if (err > 0 && !over)
-		err = -EBUSY;
-	if (err > 0)
-		err = take_out_of_chain(db, &param);
-	if (err >= 0)
-		err = db_query(db, "DELETE FROM run WHERE id = $1", &param, 1,
-			       NULL, NULL);
-	err = store_write_end(s, err);
-	return err < 0 ? err : 0;
 }
 
 static int conditions_row(const struct db_value *row, size_t count, void *arg)

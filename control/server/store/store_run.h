@@ -51,9 +51,4 @@ int store_run_share(struct store *s, int64_t run_id, const char *kiosk_id);
  * has none; -EIO */
 int store_run_revoke(struct store *s, int64_t run_id);
 
-/** Delete a run that is over, with all its data. The attempts before and after
- * it are linked to each other.
- * @return 0; -ENOENT; -EBUSY it is not over, or a further attempt is due; -EIO */
-int store_run_delete(struct store *s, int64_t run_id);
-
 #endif

@@ -14,6 +14,10 @@
  * neither. */
 #define RUN_NOT_PASSED "IN ('failed', 'errored')"
 
+/* SQL: the run is not being deleted (store_removal.h). The text of the partial
+ * index run_shown. */
+#define RUN_SHOWN "status <> 'deleted'"
+
 /* SQL: this run is over, was not stopped, and no further attempt replaces it: its
  * status is the verdict of its test.
  * @param run  name of the row of `run` */

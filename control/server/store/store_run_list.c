@@ -74,6 +74,23 @@ static int id_row(const struct db_value *row, size_t columns, void *arg)
 	return 0;
 }
 
+/* Without a filter the count is kept, as that of a table. */
+static int count_runs(struct store *s, const struct table *ids,
+		      const struct selection *selection, int64_t *total)
+{
+	const uint64_t changes = store_changes(s);
+	int err;
+
+	if (selection->count > 0)
+		return record_count(s, ids, selection, total);
+	if (store_total(s, ids->name, total))
+		return 0;
+	err = record_count(s, ids, selection, total);
+	if (err == 0)
+		store_total_keep(s, ids->name, changes, *total);
+	return err;
+}
+
 static int select_ids(struct store *s, const char *done,
 		      const struct selection *selection,
 		      const struct page *page, struct listed_runs *ret,
@@ -88,7 +105,7 @@ static int select_ids(struct store *s, const char *done,
 		.columns = columns,
 		.column_count = 2,
 	};
-	int err = record_count(s, &ids, selection, total);
+	int err = count_runs(s, &ids, selection, total);
 
 	/* a LIMIT keeps the rows within the page */
 	ret->runs = calloc((size_t)page->count + 1, sizeof(*ret->runs));
@@ -323,7 +340,7 @@ static int add_filter(struct builder *b, const struct run_filter *filter)
 
 static int build(struct builder *b, const struct run_query *query)
 {
-	int err = 0;
+	int err = buf_print(&b->where, "r." RUN_SHOWN);
 
 	if (query->filter_count > RUN_FILTERS_MAX)
 		return -EINVAL;
@@ -365,7 +382,7 @@ int store_run_list(struct store *s, const struct run_query *query,
 		 order_of(order, query->descending),
 		 query->descending ? "DESC" : "ASC");
 	selection = (struct selection){
-		.where = b.where.used ? b.where.data : NULL,
+		.where = b.where.data,
 		.params = b.params,
 		.count = b.count,
 		.order = order_sql,
