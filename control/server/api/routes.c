@@ -15,6 +15,7 @@
 #include "control/server/api/scenarios.h"
 #include "control/server/api/start.h"
 #include "control/server/api/users.h"
+#include "control/server/report/run_difference.h"
 #include "control/server/report/run_report.h"
 
 #include <string.h>
@@ -135,6 +136,7 @@ const struct route api_routes[] = {
 	{"POST", "/runs/:id/stop", "run stop", RIGHT_RUN, run_stop_request, NULL},
 	{"GET", "/runs/:id/artifacts", "artifacts of a run", RIGHT_READ, run_artifacts, NULL},
 	{"GET", "/runs/:id/artifacts/:role/:name", "artifact", RIGHT_READ, run_artifact_content, NULL},
+	{"GET", "/runs/:id/differences", "differences of runs", RIGHT_READ, run_differences, NULL},
 	{"GET", "/runs/:id/report/junit", "report of a run", RIGHT_READ, run_report_junit, NULL},
 	{"GET", "/runs/:id/report/markdown", "report of a run", RIGHT_READ, run_report_markdown, NULL},
 	{"GET", "/runs/:id/report/html", "report of a run", RIGHT_READ, run_report_html, NULL},
@@ -183,6 +185,7 @@ const struct route_query api_queries[] = {
 	{verdicts_list, PAGE " name project tag state"},
 	{run_artifacts, PAGE},
 	{run_callbacks, PAGE},
+	{run_differences, "with"},
 	{project_status_last, PAGE},
 	{project_run_status, PAGE},
 	{runs_list,

@@ -390,3 +390,44 @@ int store_report_agents(struct store *store, int64_t run_id, json_t **ret)
 	*ret = agents;
 	return 0;
 }
+
+/* ---- what runs are compared by ---- */
+
+static int spec_row(const struct db_value *row, size_t columns, void *arg)
+{
+	json_t *spec = json_loadb(row[0].bytes, row[0].len, 0, NULL);
+
+	(void)columns;
+	return spec ? check(json_array_append_new(arg, spec)) : 0;
+}
+
+int store_report_specs(struct store *store, int64_t run_id, json_t **ret)
+{
+	const struct db_value id = DB_I(run_id);
+	json_t *specs = json_array();
+	int rows = specs ? db_query(store_reader(store),
+				    "SELECT spec_json FROM lease "
+				    "WHERE run_id = $1 ORDER BY role",
+				    &id, 1, spec_row, specs)
+			 : -ENOMEM;
+
+	if (rows < 0) {
+		json_decref(specs);
+		return rows;
+	}
+	*ret = specs;
+	return 0;
+}
+
+int store_report_last_passed(struct store *store, int64_t run_id, int64_t *ret)
+{
+	static const char sql[] =
+		"SELECT id FROM run WHERE id < $1 AND status = 'passed' "
+		"AND test_id = (SELECT test_id FROM run WHERE id = $1) "
+		"ORDER BY id DESC LIMIT 1";
+	const struct db_value id = DB_I(run_id);
+	int rows =
+		db_query(store_reader(store), sql, &id, 1, db_integer_row, ret);
+
+	return rows < 0 ? rows : rows ? 0 : -ENOENT;
+}

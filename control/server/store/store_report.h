@@ -88,6 +88,14 @@ int store_report_plots(struct store *store, int64_t run_id,
 /** Read the agents of a run: [{role, name}]. @return 0; -ENOMEM; -EIO */
 int store_report_agents(struct store *store, int64_t run_id, json_t **ret);
 
+/** Read the specs of the roles of a run (docs/internals/wire.md, The job),
+ * without secrets. @return 0 and an array; -ENOMEM; -EIO */
+int store_report_specs(struct store *store, int64_t run_id, json_t **ret);
+
+/** Find the last run of the same test before a run that passed.
+ * @return 0; -ENOENT there is none; -EIO */
+int store_report_last_passed(struct store *store, int64_t run_id, int64_t *ret);
+
 /** Count the SIP messages of a run. @return 0; -EIO */
 int store_report_message_count(struct store *store, int64_t run_id,
 			       int64_t *ret);
