@@ -3,7 +3,7 @@
 # PORT and SIP_PORT are free (the network is that of the machine).
 set -u
 passed=0 failed=0
-export OFFHOOK_URL=http://127.0.0.1:$PORT
+export OFFHOOK_URL=https://127.0.0.1:$PORT
 
 # check NAME COMMAND...
 check() {
@@ -67,7 +67,16 @@ controller_start() {
 
 # any answer of the controller, 401 too
 offhook_answers() {
-	curl -s -o /dev/null "$OFFHOOK_URL/api/v2/projects"
+	curl -sk -o /dev/null "$OFFHOOK_URL/api/v2/projects"
+}
+
+# curl to the controller, known by its fingerprint
+ask() {
+	curl -fsSk --pinnedpubkey "$OFFHOOK_FINGERPRINT" -u "$OFFHOOK_KEY" "$@"
+}
+
+fingerprint() {
+	offhook-controller fingerprint 2> /dev/null
 }
 
 agent_start() {
@@ -103,7 +112,7 @@ call() {
 }
 
 runs() {
-	curl -fsS -u "$OFFHOOK_KEY" "$OFFHOOK_URL/api/v2/runs" | sed -n 's/.*"total":\([0-9]*\).*/\1/p'
+	ask "$OFFHOOK_URL/api/v2/runs" | sed -n 's/.*"total":\([0-9]*\).*/\1/p'
 }
 
 apt-get -q update > /tmp/apt.log 2>&1
@@ -133,9 +142,11 @@ for program in controller agent; do
 done
 check "the agent's configuration, which may have a token" owner /etc/offhook/offhook-agent.conf \
 	"root:offhook-agent 640"
-check "hint of the controller: address" hint http://127.0.0.1:8080/setup
+check "hint of the controller: address" hint https://127.0.0.1:8080/setup
 check "hint of the controller: set-up code" hint /var/lib/offhook-controller/setup-code
+check "hint of the controller: fingerprint" hint 'offhook-controller fingerprint'
 check "hint of the agent" hint join_token
+check "the controller comes up with TLS" grep -qx 'tls = on' /etc/offhook/offhook-controller.conf
 check "no secret in the hints" not hint "$(cat /var/lib/offhook-controller/setup-code 2> /dev/null ||
 	echo no-code-yet)"
 dpkg-query -L offhook offhook-agent offhook-controller > /tmp/files
@@ -168,11 +179,17 @@ check "a key is made before the first start" test -n "$OFFHOOK_KEY"
 check "the controller starts" controller_start
 check "there is a set-up code" owner /var/lib/offhook-controller/setup-code \
 	"offhook-controller:offhook-controller 600"
-curl -fsS -u "$OFFHOOK_KEY" --json '{"name": "Try"}' "$OFFHOOK_URL/api/v2/agent-pools" > /tmp/pool
+OFFHOOK_FINGERPRINT=$(fingerprint)
+export OFFHOOK_FINGERPRINT
+check "its certificate has a fingerprint" test -n "$OFFHOOK_FINGERPRINT"
+check "the certificate is for the controller only" owner /var/lib/offhook-controller/tls.pem \
+	"offhook-controller:offhook-controller 600"
+ask --json '{"name": "Try"}' "$OFFHOOK_URL/api/v2/agent-pools" > /tmp/pool
 token=$(sed -n 's/.*"join_token": *"\([^"]*\)".*/\1/p' /tmp/pool)
 pool=$(sed -n 's/.*"agent_pool":{"id":\([0-9]*\).*/\1/p' /tmp/pool)
 check "an agent pool with a token" test -n "$token"
-printf 'join_token = "%s"\n' "$token" >> /etc/offhook/offhook-agent.conf
+printf 'join_token = "%s"\ncontroller_fingerprint = "%s"\n' "$token" "$OFFHOOK_FINGERPRINT" \
+	>> /etc/offhook/offhook-agent.conf
 check "the agent joins" agent_start
 check "without baresip-core it does not offer that client" not offers client:baresip
 check "it offers its own" offers client:native
@@ -197,6 +214,7 @@ done
 check "owner and mode of the agent's configuration are kept" owner \
 	/etc/offhook/offhook-agent.conf "root:offhook-agent 640"
 check "the controller starts with its data" controller_start
+check "its certificate is the same" test "$(fingerprint)" = "$OFFHOOK_FINGERPRINT"
 check "no run is lost" test "$(runs)" = "$before"
 check "the agent comes back without joining again" agent_start
 check "a call passes after the upgrade" call

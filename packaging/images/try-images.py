@@ -12,6 +12,7 @@ import os
 import secrets
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,8 @@ from pathlib import Path
 BRIDGE, NETWORK = "ohbr0", "10.97.0"
 CONTROLLER = f"{NETWORK}.2"
 CALLED = f"{NETWORK}.3"
-API = f"http://{CONTROLLER}:8080/api/v2"
+SERVER = f"https://{CONTROLLER}:8080"
+API = f"{SERVER}/api/v2"
 # Short times, so that a lost agent is noticed within seconds.
 TIMES = {"OFFHOOK_POLL_S": 5, "OFFHOOK_RENEW_S": 2, "OFFHOOK_LEASE_S": 10,
          "OFFHOOK_INTERVAL_S": 1}
@@ -138,8 +140,11 @@ class Container:
 
     def secret_write(self, token):
         """At /run/secrets/join-token, as a secret of compose is: for the image's user."""
-        path = self.folder / "secrets" / "join-token"
-        path.write_text(token + "\n")
+        self.file_write("join-token", token + "\n")
+
+    def file_write(self, name, text):
+        path = self.folder / "secrets" / name
+        path.write_text(text)
         path.chmod(0o400)
         os.chown(path, *self.user())
 
@@ -205,7 +210,11 @@ class Api:
         pair = f"{key['public_key']}:{key['secret']}".encode()
         self.headers = {"Authorization": "Basic " + base64.b64encode(pair).decode(),
                         "Content-Type": "application/json"}
-        self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        tls = ssl.create_default_context()
+        tls.check_hostname = False
+        tls.verify_mode = ssl.CERT_NONE  # the agents verify it
+        self.opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=tls))
 
     def __call__(self, method, path, body=None):
         request = urllib.request.Request(
@@ -259,16 +268,17 @@ def pool_of_three(folder, images):
     """The containers, made but not started."""
     token = secrets.token_urlsafe(24)
     controller = Container(folder, images["controller"], "controller", CONTROLLER, **TIMES,
+                           OFFHOOK_FINGERPRINT_FILE="/var/lib/offhook-controller/fingerprint",
                            OFFHOOK_JOIN_TOKEN_FILE="/run/secrets/join-token")
+    joins = {"OFFHOOK_CONTROLLER": SERVER,
+             "OFFHOOK_CONTROLLER_FINGERPRINT_FILE": "/run/secrets/fingerprint",
+             "OFFHOOK_JOIN_TOKEN_FILE": "/run/secrets/join-token"}
     agents = [Container(folder, images["agent"], f"agent{n}", f"{NETWORK}.1{n}",
-                        OFFHOOK_CONTROLLER=f"http://{CONTROLLER}:8080", OFFHOOK_CAPACITY=1,
-                        OFFHOOK_JOIN_TOKEN_FILE="/run/secrets/join-token", OFFHOOK_STOP_S=60)
+                        OFFHOOK_CAPACITY=1, OFFHOOK_STOP_S=60, **joins)
               for n in (1, 2, 3)]
     called = Container(folder, images["agent-full"], "called", CALLED)
     full = Container(folder, images["agent-full"], "full", f"{NETWORK}.20", user="0:0",
-                     capabilities=["CAP_NET_RAW"],
-                     OFFHOOK_CONTROLLER=f"http://{CONTROLLER}:8080",
-                     OFFHOOK_JOIN_TOKEN_FILE="/run/secrets/join-token")
+                     capabilities=["CAP_NET_RAW"], **joins)
     for container in (controller, *agents, full):
         container.secret_write(token)
     return controller, agents, called, full
@@ -286,12 +296,22 @@ def confined(container):
           status["NSpid"].split()[-1] == "1")
 
 
-def begin(controller, agents, called):
+def fingerprint_share(controller, agents):
+    """What the volume of compose.yaml does: the controller writes it, agents read it."""
+    written = controller.folder / "state" / "fingerprint"
+    if check("the controller has a certificate of its own", written.exists() and
+             written.read_text().startswith("sha256//"), controller.log()):
+        for agent in agents:
+            agent.file_write("fingerprint", written.read_text())
+
+
+def begin(controller, agents, called, full):
     key = json.loads(controller.once("--create-key", "test").splitlines()[-1])
     controller.start()
     check("controller serves", within(60, lambda: "listening on" in controller.log()),
           controller.log())
     check("controller is healthy", controller.healthy())
+    fingerprint_share(controller, [*agents, full])
     api = Api(key)
     called.start("sipp", "-sn", "uas", "-i", CALLED, "-mi", CALLED, "-p", "5060",
                  "-rtp_echo", "-nostdin")
@@ -323,7 +343,7 @@ def with_baresip(api, full):
 
 
 def scenario(controller, agents, called, full):
-    api = begin(controller, agents, called)
+    api = begin(controller, agents, called, full)
     by_name = {agent.name: agent for agent in agents}
 
     runs = [api.call(5) for _ in agents]
