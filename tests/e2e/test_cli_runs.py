@@ -198,7 +198,8 @@ def test_download(offhook, lab, tmp_path):
 
 def test_compare(offhook, lab):
     offhook("run", "compare", lab.good["id"], lab.bad["id"], status=1)
-    heads, conditions, figures, messages, outcome = offhook.output.split("\n\n")
+    heads, changed, conditions, figures, messages, outcome = offhook.output.split("\n\n")
+    assert changed.startswith("What changed\n1. REGISTER was answered with 403 in 1 of 1 registrations of ")
     assert heads.startswith(f"- run {lab.good['id']} of ") and ": failed, 20" in heads
     assert "  - passed" in conditions and "  + failed, expected" in conditions
     assert re.search(r"(?m)accounts registered +1 +0 +-1$", figures)
@@ -208,7 +209,7 @@ def test_compare(offhook, lab):
     assert outcome == "The verdict or the outcome of a condition differs\n"
     same = json.loads(offhook("run", "compare", lab.good["id"], lab.good["session_id"], "--json"))
     assert same["conditions"] == same["messages"] == [] and same["dialogs_alike"] == 2
-    assert same["alike"] is True
+    assert same["alike"] is True and same["differences"] == [] and same["further"] == 0
     lines = offhook.terminal("run", "compare", lab.good["id"], lab.bad["id"], status=1)
     assert all(len(line) <= 80 for line in lines), lines
 

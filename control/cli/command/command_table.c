@@ -480,9 +480,10 @@ static const char run_download_help[] =
 	"junit.xml, report.markdown and report.html. FOLDER: run-NUMBER, unless given.\n";
 
 static const char run_compare_help[] =
-	"Prints which conditions have another result, the figures of each role side by\n"
-	"side, and how the SIP messages differ. Exit status: 0 the verdict and the\n"
-	"outcome of each condition are the same, 1 they differ, 3 a run is in progress.\n";
+	"Prints what changed from the first run to the second in at most five sentences,\n"
+	"which conditions have another result, the figures of each role side by side, and\n"
+	"how the SIP messages differ. Exit status: 0 the verdict and the outcome of each\n"
+	"condition are the same, 1 they differ, 3 a run is in progress.\n";
 
 static const struct command_verb run_verbs[] = {
 	{"list", "[OPTION]...", "List runs, the newest first", run_list_help},

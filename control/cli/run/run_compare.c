@@ -530,9 +530,31 @@ static void print_messages(FILE *out, const json_t *d, size_t width)
 	}
 }
 
+/* Print what the controller says has changed. */
+static void print_sentences(FILE *out, const json_t *d, size_t width)
+{
+	const json_t *list = json_object_get(d, "differences"), *one;
+	json_int_t further = json_integer_value(json_object_get(d, "further"));
+	size_t i;
+
+	if (!list)
+		return;
+	fputs("\nWhat changed\n", out);
+	json_array_foreach(list, i, one)
+	{
+		fprintf(out, "%zu. ", i + 1);
+		table_wrap(out, text_of(one, "sentence"), 3, 3, width);
+	}
+	if (further)
+		fprintf(out, "and %lld more\n", (long long)further);
+	if (!json_array_size(list))
+		fputs("nothing that is more than chance\n", out);
+}
+
 void run_compare_print(FILE *out, const json_t *differences, size_t width)
 {
 	print_heads(out, json_object_get(differences, "runs"));
+	print_sentences(out, differences, width);
 	print_conditions(out, differences, width);
 	print_figures(out, json_object_get(differences, "figures"), width);
 	print_messages(out, differences, width);

@@ -25,7 +25,9 @@ json_t *run_compare(const json_t *before, const json_t *after);
  * @param differences  of run_compare() */
 bool run_compare_alike(const json_t *differences);
 
-/** Print it. @param width  of the terminal; 0: whole */
+/** Print it, with the sentences of GET /runs/ID/differences where its members
+ * `differences` and `further` were added. @param width  of the terminal; 0:
+ * whole */
 void run_compare_print(FILE *out, const json_t *differences, size_t width);
 
 #endif

@@ -131,6 +131,37 @@ static int compare_exit(const json_t *differences)
 	return run_compare_alike(differences) ? CLI_EXIT_OK : CLI_EXIT_FAILED;
 }
 
+static const char *member_of_run(const json_t *report, const char *member)
+{
+	return text_of(json_object_get(report, "run"), member);
+}
+
+/* Ask the controller what changed, for the sentences.
+ * @return 0; exit status, the complaint was printed */
+static int add_sentences(struct client *c, json_t *differences,
+			 const json_t *before, const json_t *after)
+{
+	char path[PATH_BYTES];
+	struct remote_answer a;
+	int status;
+
+	if (strcmp(member_of_run(before, "status"), "running") == 0 ||
+	    strcmp(member_of_run(after, "status"), "running") == 0)
+		return 0;
+	str_print(path, sizeof(path), "/runs/%s/differences?with=%s",
+		  member_of_run(after, "session_id"),
+		  member_of_run(before, "session_id"));
+	status = client_call(c, "GET", path, NULL, NULL, &a);
+	if (status)
+		return status;
+	json_object_set(differences, "differences",
+			json_object_get(a.body, "differences"));
+	json_object_set(differences, "further",
+			json_object_get(a.body, "further"));
+	remote_answer_release(&a);
+	return 0;
+}
+
 int run_compare_main(struct client *c, int argc, char **argv)
 {
 	const char *ids[2] = {NULL, NULL};
@@ -143,14 +174,15 @@ int run_compare_main(struct client *c, int argc, char **argv)
 		status = run_report_read(c, ids[1], &after);
 	if (!status) {
 		differences = run_compare(before, after);
-		if (!differences)
-			status = client_refused(c, strerror(ENOMEM));
-		else if (client_json(c))
+		status = differences
+				 ? add_sentences(c, differences, before, after)
+				 : client_refused(c, strerror(ENOMEM));
+		if (!status && client_json(c))
 			client_print_json(stdout, differences);
-		else
+		else if (!status)
 			run_compare_print(stdout, differences,
 					  table_width(stdout));
-		if (differences)
+		if (!status)
 			status = compare_exit(differences);
 		json_decref(differences);
 	}
