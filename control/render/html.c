@@ -160,6 +160,25 @@ static void facts(struct document *d, const json_t *report,
 	document_put(d, "</p>\n");
 }
 
+/* What changed since the last passed run. */
+static void changes(struct document *d, const json_t *report)
+{
+	const json_t *list = json_object_get(report, "differences"), *one;
+	size_t i;
+
+	if (!json_array_size(list))
+		return;
+	document_put(d, "<h3>What changed since the last passed run</h3>\n"
+			"<ol>\n");
+	json_array_foreach(list, i, one)
+	{
+		document_put(d, "<li>");
+		text(d, text_of(one, "sentence"));
+		document_put(d, "</li>\n");
+	}
+	document_put(d, "</ol>\n");
+}
+
 static void run_head(struct document *d, const json_t *report, size_t number)
 {
 	const json_t *run = json_object_get(report, "run");
@@ -180,6 +199,7 @@ static void run_head(struct document *d, const json_t *report, size_t number)
 		text(d, result);
 	}
 	document_put(d, "</p>\n");
+	changes(d, report);
 	facts(d, report, &outcome);
 }
 

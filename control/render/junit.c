@@ -164,6 +164,22 @@ static void close_case(struct suite *s)
 	document_put(s->d, "</testcase>\n");
 }
 
+/* What changed since the last passed run, a sentence a line. */
+static void changes(struct suite *s)
+{
+	const json_t *list = json_object_get(s->report, "differences"), *one;
+	size_t i;
+
+	if (json_array_size(list))
+		document_put(s->d, "\nWhat changed since the last passed run:");
+	json_array_foreach(list, i, one)
+	{
+		document_put(s->d, "\n- ");
+		document_xml(s->d, text_of(one, "sentence"),
+			     DOCUMENT_SENTENCE_BYTES);
+	}
+}
+
 /* The verdict of the whole run. */
 static void run_case(struct suite *s)
 {
@@ -192,6 +208,7 @@ static void run_case(struct suite *s)
 		if (result[0])
 			document_put(s->d, "\n");
 		document_xml(s->d, result, DOCUMENT_SENTENCE_BYTES);
+		changes(s);
 		document_print(s->d, "</%s>", element);
 	}
 	close_case(s);

@@ -132,6 +132,23 @@ static void failed_conditions(struct document *d, const json_t *report)
 		document_put(d, "\n");
 }
 
+/* What changed since the last passed run, a sentence a row. */
+static void changes(struct document *d, const json_t *report)
+{
+	const json_t *list = json_object_get(report, "differences"), *one;
+	size_t i;
+
+	if (!json_array_size(list))
+		return;
+	document_put(d, "| What changed since the last passed run |\n|---|\n");
+	json_array_foreach(list, i, one)
+	{
+		cell(d, text_of(one, "sentence"));
+		document_put(d, "|\n");
+	}
+	document_put(d, "\n");
+}
+
 static void average_max(struct document *d, const struct figure *f)
 {
 	if (f->n)
@@ -228,6 +245,7 @@ void markdown_run(struct document *d, const json_t *report, size_t number)
 	}
 	if (outcome.kind != OUTCOME_ERRORED)
 		failed_conditions(d, report);
+	changes(d, report);
 	figures(d, report);
 	facts(d, run, &outcome);
 	link_to(d, text_of(run, "report_url"));

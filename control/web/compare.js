@@ -7,7 +7,7 @@ import { drawLadder, drawMeasure } from './compare_draw.js';
 import { differences } from './report_facts.js';
 import { capital, makeModel, withoutRole } from './report_model.js';
 import { copyText, toast } from './report_share.js';
-import { badge, crumbs, el, fold, icon, measured, plural, roleTag, shape, svg, table, when } from './report_ui.js';
+import { badge, changeList, crumbs, el, fold, icon, measured, plural, roleTag, shape, svg, table, when } from './report_ui.js';
 
 const PICKED = 100; // runs of the test to choose from
 const page = { a: null, b: null, runs: [], only: true, group: 0, sdp: null };
@@ -111,6 +111,14 @@ function drawAround() {
   }
   if (same.length) nodes.push(row('Unchanged', el('span', { class: 'soft' }, same.join(', ').toLowerCase())));
   byId('facts').replaceChildren(...nodes);
+}
+
+// Runs in progress are not compared: the section is left out.
+async function drawChanged() {
+  const { a, b } = page;
+  if (a.run.phase !== 'done' || b.run.phase !== 'done') return;
+  byId('changed').replaceChildren(changeList(await api('GET', `/runs/${b.run.session_id}/differences?with=${a.run.session_id}`)));
+  byId('changed-card').hidden = false;
 }
 
 // ---- measures ----
@@ -248,6 +256,7 @@ startPage(async () => {
     if (event.key.toLowerCase() === 'x' && !event.ctrlKey && !event.metaKey && !event.altKey && !event.target.closest('input, select, textarea, dialog')) exchange();
   });
   draw();
+  await drawChanged();
   let width = byId('ladder').clientWidth;
   new ResizeObserver(() => {
     if (byId('ladder').clientWidth === width) return;

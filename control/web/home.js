@@ -46,16 +46,30 @@ function history(test) {
   return node;
 }
 
+const told = new Map(); // session id: what changed since the last passed run, once it was asked for
+
+// Say below the cause what changed. An answer is asked for once a run.
+function tellChange(node, session) {
+  if (!told.has(session)) told.set(session, api('GET', `/runs/${session}/differences`));
+  told.get(session).then(({ differences: [first] }) => {
+    node.hidden = !first;
+    if (first) node.textContent = `What changed since the last passed run: ${first.sentence}`;
+  }).catch(() => told.delete(session)); // asked for again with the next drawing
+}
+
 function brokenRow(test) {
   const row = element('div', null, 'broken');
   const said = element('div');
   const name = element('h3');
   name.append(link(test.test_name, `/tests/${test.test_id}`), element('span', test.project_name, 'note'));
-  said.append(name, element('p', test.cause));
+  const changed = element('p', '', 'note changed');
+  changed.hidden = true;
+  said.append(name, element('p', test.cause), changed);
   const past = element('div', null, 'hist');
   past.append(strip(test.runs), history(test));
   const tools = element('div', null, 'tools');
   const bad = test.runs.find((r) => r.status === 'failed' || r.status === 'errored');
+  if (bad.status === 'failed') tellChange(changed, bad.session_id);
   const report = link('Report', `/run/details/${bad.session_id}`);
   report.className = 'btn small';
   report.ariaLabel = `Report of ${test.test_name}`;

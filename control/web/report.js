@@ -13,7 +13,7 @@ import { differences } from './report_facts.js';
 import { capital, evidenceOf, makeModel, measureName, withoutRole } from './report_model.js';
 import { lastPassed, sentence, since, testerChecks, took } from './report_sentence.js';
 import { shareDialog, toast } from './report_share.js';
-import { badge, bytes, crumbs, el, figure, fold, icon, measured, plural, roleTag, shape, table, when } from './report_ui.js';
+import { badge, bytes, changeList, crumbs, el, figure, fold, icon, measured, plural, roleTag, shape, table, when } from './report_ui.js';
 
 const POLL_MS = 1000;
 const PRINT = new URLSearchParams(location.search).get('mode') === 'print';
@@ -223,6 +223,7 @@ async function drawChanges(model) {
   const before = model.run.status === 'failed' ? lastPassed(model.run) : null;
   byId('changes-card').hidden = true;
   if (!before) return;
+  const asked = api('GET', `/runs/${model.run.session_id}/differences?with=${before.session_id}`);
   const answer = await fetch(`/run/details/${before.session_id}/data`, asPage());
   if (!answer.ok) return;
   const { changed, same } = differences(makeModel(await answer.json()), model);
@@ -232,7 +233,7 @@ async function drawChanges(model) {
   if (!rows.length) rows.push(row('Changed', el('span', { class: 'soft' }, 'nothing that the report shows')));
   if (same.length) rows.push(row('Unchanged', el('span', { class: 'soft' }, same.join(', ').toLowerCase())));
   rows.push(el('a', { class: 'more', href: comparison(model.run) }, icon('right'), `Compare run ${before.id} and run ${model.run.id}`));
-  byId('changes').replaceChildren(...rows);
+  byId('changes').replaceChildren(changeList(await asked), ...rows);
   byId('changes-card').hidden = false;
 }
 

@@ -158,3 +158,11 @@ export function pages(rows, size, draw) {
   next();
   return box;
 }
+
+// What the controller says has changed (GET /runs/ID/differences): a list of sentences, the one that
+// explains most failed conditions first.
+export function changeList({ differences, further }) {
+  const items = differences.map((d) => el('li', { title: d.explains.length ? `May explain: ${d.explains.join('; ')}` : null }, d.sentence));
+  if (further) items.push(el('li', { class: 'soft' }, `${further} more`));
+  return items.length ? el('ol', { class: 'changed' }, ...items) : el('p', { class: 'empty' }, 'Nothing that is more than chance.');
+}

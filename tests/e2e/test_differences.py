@@ -192,3 +192,15 @@ def test_failed_run_is_compared_with_the_last_passed(lab):
 def test_first_run_of_a_test(lab):
     answer = differences(lab, lab.usual)
     assert answer["before"] is None and answer["differences"] == []
+
+
+def test_reports_as_files_say_what_changed(lab):
+    place(lab)
+    failed = place(lab, refusal=(503, "Service Unavailable"))
+    for name, words in (("junit", "What changed since the last passed run:\n- INVITE was answered with 503"),
+                        ("markdown", "| INVITE was answered with 503"),
+                        ("html", "<li>INVITE was answered with 503")):
+        answer = lab.controller.session.get(
+            f"{lab.controller.url}/api/v2/runs/{failed['id']}/report/{name}",
+            auth=lab.controller.keys["admin"], timeout=60)
+        assert answer.status_code == 200 and words in answer.text, answer.text[:4000]

@@ -485,11 +485,22 @@ def two(bench, fake):
         bench.api("DELETE", f"/runs/{session}")
 
 
+def test_home_says_what_changed(bench, browser, cookie, two):
+    """What explains the condition that failed; the markup in the peer's Server stays text."""
+    wanted = ("What changed since the last passed run: The media address in the 200 INVITE that caller received "
+              'was "192.0.2.1" and is "192.0.2.2".')
+    browser.get(bench.controller.witness().url + "/")
+    waits(browser, lambda: wanted in [p.text for p in found(browser, "#broken .changed")])
+    assert complaints(browser) == []
+
+
 @pytest.mark.looks
 def test_two_runs_are_compared(bench, browser, cookie, two):
     passed, failed = two
     opened(browser, details(bench, failed))
+    waits(browser, lambda: found(browser, "#changes .changed li"))
     changes = text(browser, "#changes")
+    assert "REFER was answered with 404" in changes and "before with 202" in changes, changes
     assert "pbx/2" in changes and "202 Accepted" in changes and "192.0.2.2" in changes
     browser.find_element(By.TAG_NAME, "body").send_keys("c")
     waits(browser, lambda: f"/runs/compare?a={passed}&b={failed}" in browser.current_url)
@@ -497,6 +508,7 @@ def test_two_runs_are_compared(bench, browser, cookie, two):
     assert text(browser, "h1") == "1 condition broke between these runs"
     assert "the answer to REFER: 404 Not Found in place of 202 Accepted" in \
         text(browser, "#sentence")
+    assert any("REFER was answered with 404" in li.text for li in found(browser, "#changed li"))
     rows = found(browser, "#verdicts table tbody tr")
     assert len(rows) == 1 and "3.6" in rows[0].text
     mos = found(browser, "#dists [data-measure=rtp_mos]")

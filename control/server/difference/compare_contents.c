@@ -189,10 +189,20 @@ static bool codecs_differ(const json_t *findings, const struct place *p)
 	return false;
 }
 
+/* "c=IN IP4 192.0.2.1" is shown as its address. */
+static const char *line_shown(const struct place *p, const char *value)
+{
+	const char *address = value ? strrchr(value, ' ') : NULL;
+
+	return address && strcmp(p->name, "c=") == 0 ? address + 1
+						     : shown(value);
+}
+
 static int add_line(json_t *findings, const struct place *p,
 		    const struct tally_change *c)
 {
-	const char *before = shown(c->before), *after = shown(c->after);
+	const char *before = line_shown(p, c->before);
+	const char *after = line_shown(p, c->after);
 	char same[3 * KEY_BYTES], text[4 * SHOWN], share[80], word[60];
 	struct finding f = {
 		.kind = DIFFERENCE_SDP,

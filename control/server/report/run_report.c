@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "control/render/plot.h"
 #include "control/render/render.h"
+#include "control/server/report/run_difference.h"
 #include "control/server/store/store_ingest.h"
 #include "control/server/store/store_project.h"
 #include "control/server/store/store_report.h"
@@ -135,6 +136,23 @@ static int set_messages(struct store *store, int64_t run_id, json_t *report)
 		       : err;
 }
 
+/* What changed since the last run that passed, if there is one. */
+static int set_differences(struct store *store, const json_t *run,
+			   json_t *report)
+{
+	json_t *found;
+	int err = run_difference_last_passed(store, run, &found);
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	err = json_object_set(report, "differences",
+			      json_object_get(found, "differences"))
+		      ? -ENOMEM
+		      : 0;
+	json_decref(found);
+	return err;
+}
+
 /* @param run  of store_run_get(), borrowed
  * @return 0 and a new reference; -errno */
 static int collect(struct store *store, enum render_format format, json_t *run,
@@ -154,6 +172,8 @@ static int collect(struct store *store, enum render_format format, json_t *run,
 	if (!err)
 		err = set_events(store, id, report, "register",
 				 "registrations");
+	if (!err && strcmp(text_of(run, "status"), "failed") == 0)
+		err = set_differences(store, run, report);
 	if (!err && format == RENDER_HTML)
 		err = set_series(store, id, report);
 	if (!err && format == RENDER_HTML)
