@@ -11,6 +11,7 @@
 #include "control/server/callback/callback.h"
 #include "control/server/certificate.h"
 #include "control/server/configured_pool.h"
+#include "control/server/data.h"
 #include "control/server/health.h"
 #include "control/server/http/http.h"
 #include "control/server/http/tls.h"
@@ -71,6 +72,7 @@ static const struct command commands[] = {
 	{"restore", 1, 1, restore_command},
 	{"check", 0, 1, check_command},
 	{"fingerprint", 0, 0, fingerprint_command},
+	{"rotate-key", 0, 0, rotate_key_command},
 };
 
 static const char usage[] =
@@ -87,6 +89,7 @@ static const char usage[] =
 	"[--without-key] FILE\n"
 	"       offhook-controller [--config FILE] check [FILE]\n"
 	"       offhook-controller [--config FILE] fingerprint\n"
+	"       offhook-controller [--config FILE] rotate-key\n"
 	"\n"
 	"  --config FILE      read FILE instead of " DEFAULT_CONF "\n"
 	"  --create-key NAME  make an API key, print it as JSON and exit; the\n"
@@ -111,6 +114,9 @@ static const char usage[] =
 	"  fingerprint        print the fingerprint of the certificate, which "
 	"agents\n"
 	"                     and `offhook login` take\n"
+	"  rotate-key         make another master key and encrypt all secrets "
+	"with it;\n"
+	"                     the controller must not be running\n"
 	"  --force            replace FILE, or the data that is there, which "
 	"is kept\n"
 	"                     under other names\n"
@@ -210,28 +216,6 @@ static int read_options(struct options *o, int argc, char **argv)
 		return 0;
 	fputs(usage, stderr);
 	return 2;
-}
-
-static int open_database(struct controller *c)
-{
-	const struct controller_conf *conf = c->conf;
-	char path[CONF_PATH_BYTES];
-	int err;
-
-	if (mkdir(conf->state_dir, 0700) && errno != EEXIST) {
-		err = -errno;
-		log_error("state_dir %s: %s", conf->state_dir, strerror(errno));
-		return err;
-	}
-	err = conf_path(path, sizeof(path), conf->state_dir, conf->key_file);
-	if (err >= 0)
-		err = secrets_load(&c->secrets, path);
-	if (err >= 0)
-		err = conf_path(path, sizeof(path), conf->state_dir,
-				conf->database);
-	if (err >= 0)
-		err = database_open(&c->database, path, c->secrets);
-	return err < 0 ? err : 0;
 }
 
 /* The audit log's actor of what an option does. */
@@ -540,7 +524,7 @@ int main(int argc, char **argv)
 	if (o.command)
 		return o.command->run(&conf, &o.backup) ? EXIT_FAILURE
 							: EXIT_SUCCESS;
-	err = open_database(&c);
+	err = data_open(&conf, &c.secrets, &c.database);
 	if (err == 0)
 		err = o.create_key     ? create_key(&c, &o)
 		      : o.set_password ? set_password(&c, &o)

@@ -226,6 +226,15 @@ static int write_backup(struct backup *b, const char *copy)
 	return err;
 }
 
+/* rotate-key leaves this file if a power cut interrupts it (control/server/data.c). */
+static bool is_key_undecided(const char *key_file)
+{
+	char next[CONF_PATH_BYTES + 8];
+
+	str_print(next, sizeof(next), "%s.new", key_file);
+	return access(next, F_OK) == 0;
+}
+
 int backup_command(const struct controller_conf *conf,
 		   const struct backup_options *o)
 {
@@ -236,6 +245,12 @@ int backup_command(const struct controller_conf *conf,
 
 	if (err < 0)
 		return err;
+	if (is_key_undecided(b.key_file)) {
+		log_error("a change of the master key was interrupted: start "
+			  "the controller, or repeat rotate-key, before a "
+			  "backup");
+		return -EAGAIN;
+	}
 	if (!o->force && access(o->file, F_OK) == 0) {
 		log_error("%s exists: choose another name, or replace it with "
 			  "--force",

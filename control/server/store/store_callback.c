@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Purpose of the boxes in callback.request_box. */
-#define REQUEST_BOX "callback request"
-
 static int seal_json(struct store *s, const char *purpose, json_t *value,
 		     uint8_t **ret, size_t *ret_len)
 {

@@ -1,13 +1,12 @@
 #include "control/server/store/store_credential.h"
 
 #include "control/server/store/store_db.h"
+#include "control/server/store/store_lease_db.h"
 #include "control/server/store/store_secret.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define BOX_PURPOSE "credential"
 
 static const char *const texts[] = {"username", "auth_username", "domain",
 				    "display_name", "extension"};
@@ -33,8 +32,8 @@ static int add_password(struct reading *reading, json_t *credential,
 	}
 	if (box->type == DB_NULL)
 		return 0;
-	err = secret_open(reading->secrets, BOX_PURPOSE, box->bytes, box->len,
-			  &password, &len);
+	err = secret_open(reading->secrets, CREDENTIAL_BOX, box->bytes,
+			  box->len, &password, &len);
 	if (err)
 		return err;
 	err = json_object_set_new(credential, "password",
@@ -162,7 +161,7 @@ static int insert_credential(struct db *db, const struct secrets *secrets,
 		params[2 + i] = db_text(json_string_value(
 			json_object_get(credential, texts[i])));
 	if (password)
-		err = secret_seal(secrets, BOX_PURPOSE,
+		err = secret_seal(secrets, CREDENTIAL_BOX,
 				  json_string_value(password),
 				  json_string_length(password), &box, &box_len);
 	if (err)

@@ -43,6 +43,12 @@ int lease_integer(struct db *db, const char *sql, const struct db_value *params,
 /* Purpose of the boxes in lease.secret_box. */
 #define LEASE_BOX "lease spec"
 
+/* Purpose of the boxes in credential.password_box. */
+#define CREDENTIAL_BOX "credential"
+
+/* Purpose of the boxes in callback.request_box. */
+#define REQUEST_BOX "callback request"
+
 /* Purpose of the boxes in run.retry_box. */
 #define RETRY_BOX "run retry"
 

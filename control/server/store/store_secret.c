@@ -1,5 +1,6 @@
 #include "control/server/store/store_secret.h"
 
+#include "base/file.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -22,27 +23,59 @@
 struct secrets {
 	uint8_t hash_key[SECRET_HASH_BYTES];
 	uint8_t box_key[crypto_aead_xchacha20poly1305_ietf_KEYBYTES];
+	bool is_first; /* both are derived from the master key */
 };
+
+/* Text of a key file: a line of the master key, and one of the key for hashes. */
+#define FILE_BYTES (2 * (MASTER_HEX + 1) + 1)
+
+static int write_key_file(const char *key_file, const char *text)
+{
+	int err, fd = open(key_file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+			   0600);
+
+	if (fd < 0)
+		return -errno;
+	err = file_write_synced(fd, text, strlen(text));
+	close(fd);
+	if (err)
+		unlink(key_file);
+	return err;
+}
 
 static int make_key_file(const char *key_file)
 {
 	uint8_t master[MASTER_BYTES];
-	char hex[MASTER_HEX + 2];
-	int fd, err = 0;
+	char text[FILE_BYTES];
+	int err;
 
-	fd = open(key_file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
 	randombytes_buf(master, sizeof(master));
-	sodium_bin2hex(hex, MASTER_HEX + 1, master, sizeof(master));
-	hex[MASTER_HEX] = '\n';
-	if (write(fd, hex, MASTER_HEX + 1) != MASTER_HEX + 1 || fsync(fd))
-		err = errno ? -errno : -EIO;
-	close(fd);
-	if (err)
-		unlink(key_file);
+	sodium_bin2hex(text, MASTER_HEX + 1, master, sizeof(master));
+	text[MASTER_HEX] = '\n';
+	text[MASTER_HEX + 1] = '\0';
+	err = write_key_file(key_file, text);
 	sodium_memzero(master, sizeof(master));
-	sodium_memzero(hex, sizeof(hex));
+	sodium_memzero(text, sizeof(text));
+	return err;
+}
+
+int secrets_make_next(const struct secrets *former, const char *key_file)
+{
+	uint8_t master[MASTER_BYTES];
+	char text[FILE_BYTES];
+	int err;
+
+	randombytes_buf(master, sizeof(master));
+	sodium_bin2hex(text, MASTER_HEX + 1, master, sizeof(master));
+	text[MASTER_HEX] = '\n';
+	sodium_bin2hex(text + MASTER_HEX + 1, MASTER_HEX + 1, former->hash_key,
+		       sizeof(former->hash_key));
+	text[2 * MASTER_HEX + 1] = '\n';
+	text[2 * MASTER_HEX + 2] = '\0';
+	unlink(key_file);
+	err = write_key_file(key_file, text);
+	sodium_memzero(master, sizeof(master));
+	sodium_memzero(text, sizeof(text));
 	return err;
 }
 
@@ -59,13 +92,42 @@ static mode_t refused_mode(const char *key_file)
 	return S_IRWXG | S_IRWXO;
 }
 
-/* Read the hex text of the key: its digits and a newline. */
-static int read_key_file(const char *key_file, uint8_t master[MASTER_BYTES])
+static bool read_hex(uint8_t key[MASTER_BYTES], const char *hex)
 {
-	char hex[MASTER_HEX + 2];
+	size_t len;
+
+	return sodium_hex2bin(key, MASTER_BYTES, hex, MASTER_HEX, NULL, &len,
+			      NULL) == 0 &&
+	       len == MASTER_BYTES;
+}
+
+/* Derive the keys from the text of a file. @return 0; -EINVAL */
+static int parse_key_file(struct secrets *s, const char *text, size_t len)
+{
+	uint8_t master[MASTER_BYTES];
+	int err = 0;
+
+	if (len < MASTER_HEX || !read_hex(master, text))
+		return -EINVAL;
+	crypto_kdf_derive_from_key(s->box_key, sizeof(s->box_key), KDF_BOX,
+				   KDF_CONTEXT, master);
+	/* a line end may follow the first line, "\r\n" too */
+	s->is_first = len <= MASTER_HEX + 2;
+	if (s->is_first)
+		crypto_kdf_derive_from_key(s->hash_key, sizeof(s->hash_key),
+					   KDF_HASH, KDF_CONTEXT, master);
+	else if (text[MASTER_HEX] != '\n' || len < 2 * MASTER_HEX + 1 ||
+		 !read_hex(s->hash_key, text + MASTER_HEX + 1))
+		err = -EINVAL;
+	sodium_memzero(master, sizeof(master));
+	return err;
+}
+
+static int read_key_file(const char *key_file, struct secrets *s)
+{
+	char text[FILE_BYTES];
 	struct stat st;
 	ssize_t got;
-	size_t len;
 	int fd, err = 0;
 
 	fd = open(key_file, O_RDONLY | O_CLOEXEC);
@@ -73,33 +135,34 @@ static int read_key_file(const char *key_file, uint8_t master[MASTER_BYTES])
 		return -errno;
 	if (fstat(fd, &st) == 0 && (st.st_mode & refused_mode(key_file)))
 		err = -EPERM;
-	got = read(fd, hex, sizeof(hex));
+	got = read(fd, text, sizeof(text));
+	if (got < 0 && err == 0)
+		err = -errno;
 	close(fd);
-	if (err == 0 && (got < (ssize_t)MASTER_HEX ||
-			 sodium_hex2bin(master, MASTER_BYTES, hex, MASTER_HEX,
-					NULL, &len, NULL) != 0 ||
-			 len != MASTER_BYTES))
-		err = -EINVAL;
-	sodium_memzero(hex, sizeof(hex));
+	if (err == 0)
+		err = parse_key_file(s, text, (size_t)got);
+	sodium_memzero(text, sizeof(text));
 	return err;
 }
 
 int secrets_load(struct secrets **ret, const char *key_file)
 {
-	uint8_t master[MASTER_BYTES];
 	struct secrets *s;
 	int err;
 
 	if (sodium_init() < 0)
 		return -EIO;
-	err = read_key_file(key_file, master);
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	err = read_key_file(key_file, s);
 	if (err == -ENOENT) {
 		err = make_key_file(key_file);
 		if (err == 0) {
 			log_info("made the master key %s: keep a copy, the "
 				 "database is of no use without it",
 				 key_file);
-			err = read_key_file(key_file, master);
+			err = read_key_file(key_file, s);
 		}
 	}
 	if (err) {
@@ -107,18 +170,11 @@ int secrets_load(struct secrets **ret, const char *key_file)
 			  err == -EPERM    ? "others may read it (chmod 600)"
 			  : err == -EINVAL ? "not 64 hex digits"
 					   : strerror(-err));
+		secrets_free(s);
 		return err;
 	}
-	s = calloc(1, sizeof(*s));
-	if (s) {
-		crypto_kdf_derive_from_key(s->hash_key, sizeof(s->hash_key),
-					   KDF_HASH, KDF_CONTEXT, master);
-		crypto_kdf_derive_from_key(s->box_key, sizeof(s->box_key),
-					   KDF_BOX, KDF_CONTEXT, master);
-		*ret = s;
-	}
-	sodium_memzero(master, sizeof(master));
-	return s ? 0 : -ENOMEM;
+	*ret = s;
+	return 0;
 }
 
 struct secrets *secrets_free(struct secrets *s)
@@ -132,9 +188,14 @@ struct secrets *secrets_free(struct secrets *s)
 void secrets_check(const struct secrets *s,
 		   char check[static SECRETS_CHECK_BYTES])
 {
+	static const char text[] = "offhook master key";
 	uint8_t hash[SECRET_HASH_BYTES];
 
-	secret_hash(s, "offhook master key", hash);
+	/* of a later key the key for hashes is that of the first one */
+	crypto_generichash(
+		hash, sizeof(hash), (const uint8_t *)text, sizeof(text) - 1,
+		s->is_first ? s->hash_key : s->box_key,
+		s->is_first ? sizeof(s->hash_key) : sizeof(s->box_key));
 	sodium_bin2hex(check, SECRETS_CHECK_BYTES, hash,
 		       (SECRETS_CHECK_BYTES - 1) / 2);
 }

@@ -17,11 +17,20 @@ struct secrets;
 #define SECRET_HASH_BYTES  32
 
 /**
- * Load the master key. If the file is missing, create it (mode 0600).
+ * Load the master key: 64 hex digits in the first line; in the second, if it is not the
+ * first key, those of the key for hashes. If the file is missing, create it (mode 0600).
  * @return 0; -EPERM other users may read the file; -EINVAL not 32 bytes of hex;
  *         -errno; the reason is in the log
  */
 int secrets_load(struct secrets **ret, const char *key_file);
+
+/**
+ * Make the next master key and write it to a file (mode 0600, synced; a file of the
+ * name is replaced). Its hashes are those of the former key: tokens are not stored, so
+ * that their hashes cannot be made anew.
+ * @return 0; -ENOMEM; -errno
+ */
+int secrets_make_next(const struct secrets *former, const char *key_file);
 
 /** Release; the keys are wiped. Accepts NULL. @return NULL */
 struct secrets *secrets_free(struct secrets *s);

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -176,6 +177,41 @@ static void test_box_stays_shut(void **state)
 	secrets_free(other);
 }
 
+static void test_next_key_keeps_hashes_only(void **state)
+{
+	struct fixture *f = *state;
+	const char *file = temp_path(&f->temp, "next");
+	char check[SECRETS_CHECK_BYTES], other[SECRETS_CHECK_BYTES];
+	uint8_t hash[SECRET_HASH_BYTES];
+	struct secrets *next;
+	struct stat st;
+	uint8_t *box;
+	char *plain;
+	size_t len;
+
+	assert_int_equal(secrets_make_next(f->secrets, file), 0);
+	assert_int_equal(stat(file, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(secrets_load(&next, file), 0);
+	secret_hash(f->secrets, "token", hash);
+	assert_true(secret_matches(next, "token", hash));
+	secrets_check(f->secrets, check);
+	secrets_check(next, other);
+	assert_string_not_equal(check, other);
+	assert_int_equal(
+		secret_seal(f->secrets, "purpose", "text", 4, &box, &len), 0);
+	assert_int_equal(secret_open(next, "purpose", box, len, &plain, &len),
+			 -EBADMSG);
+	free(box);
+	secrets_free(next);
+	/* a second line that is cut */
+	assert_int_equal(truncate(file, 129), 0);
+	assert_int_equal(secrets_load(&next, file), 0);
+	secrets_free(next);
+	assert_int_equal(truncate(file, 100), 0);
+	assert_int_equal(secrets_load(&next, file), -EINVAL);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -187,6 +223,7 @@ int main(void)
 		CASE(test_hash_depends_on_the_key),
 		CASE(test_box_opens),
 		CASE(test_box_stays_shut),
+		CASE(test_next_key_keeps_hashes_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
