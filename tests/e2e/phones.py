@@ -3,6 +3,7 @@
 Each answers automatically, plays a tone of 440 Hz and can record what it hears."""
 import array
 import cmath
+import functools
 import json
 import math
 import os
@@ -10,10 +11,13 @@ import re
 import shutil
 import statistics
 import subprocess
+import tempfile
 import time
 import wave
+from pathlib import Path
 
 import logs
+from certificates import openssl
 
 BARESIP, LINPHONE = shutil.which("baresip"), shutil.which("linphonec")
 MODULES = "/usr/lib/baresip/modules"
@@ -234,6 +238,19 @@ class Baresip(Phone):
         return self.do("sndcode", digit)
 
 
+@functools.cache
+def dtls_identity():
+    """A certificate with its key for DTLS-SRTP (PEM).
+
+    linphonec looks for one by its subject. If there is none it makes one of RSA-3072 for
+    each call, which takes a second, or ten when prime numbers are far apart."""
+    with tempfile.TemporaryDirectory() as folder:
+        cert, key = Path(folder) / "cert.pem", Path(folder) / "key.pem"
+        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+                "-subj", "/CN=linphone-dtls-default-identity", "-out", cert, "-keyout", key)
+        return cert.read_text() + key.read_text()
+
+
 class Linphone(Phone):
     """linphonec, driven over its standard input. sip: more lines of that section."""
     ready = "linphonec>"
@@ -244,6 +261,9 @@ class Linphone(Phone):
         logs.note(self.detail)
         # linphonec does not create the folder of its database
         (folder / ".local" / "share" / "linphone").mkdir(parents=True)
+        (folder / ".linphone-usr-crt").mkdir()
+        (folder / ".linphone-usr-crt" / "linphone-dtls-default-identity.pem").write_text(
+            dtls_identity())
         tone_write(folder / "tone.wav", 48000, 440, 30)
         (folder / "linphonerc").write_text("\n".join([
             "[sip]", "sip_port=5060", "sip_tcp_port=-1", "sip_tls_port=-1", "guess_hostname=0",
