@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "control/server/run/run.h"
+#include "control/server/store/lease_clock.h"
 #include "control/server/store/store.h"
 
 #include <errno.h>
@@ -96,5 +97,5 @@ void agent_refuse(struct reply *rep, int err)
 
 struct lease_times agent_times(struct request *req)
 {
-	return run_lease_times(request_conf(req), store_now_ms());
+	return run_lease_times(request_conf(req), lease_clock_ms());
 }

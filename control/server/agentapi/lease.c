@@ -61,7 +61,7 @@ void agent_lease_renew(struct request *req, struct reply *rep)
 		   json_pack("{s:I, s:s, s:I}", "lease_s",
 			     (json_int_t)request_conf(req)->lease_s, "command",
 			     cancel ? "cancel" : "continue", "server_time",
-			     (json_int_t)times.now * 1000));
+			     (json_int_t)store_now_ms() * 1000));
 }
 
 void agent_lease_barrier(struct request *req, struct reply *rep)

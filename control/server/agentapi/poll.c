@@ -119,7 +119,7 @@ void agent_poll(struct request *req, struct reply *rep)
 	poll.arrived = arrival(req, times.now);
 	if (json_is_integer(t) && poll.arrived == times.now) {
 		poll.has_offset = true;
-		poll.offset_us = json_integer_value(t) - times.now * 1000;
+		poll.offset_us = json_integer_value(t) - store_now_ms() * 1000;
 	}
 	err = lease_poll(request_store(req), &poll, &times, &jobs, &spread);
 	if (err) {

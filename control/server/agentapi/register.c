@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "conf/controller_conf.h"
+#include "control/server/store/lease_clock.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_lease_agent.h"
 
@@ -90,7 +91,7 @@ void agent_register(struct request *req, struct reply *rep)
 	json_t *features = json_object_get(request_body(req), "features");
 	struct agent_new agent = {.protocol = PROTOCOL,
 				  .address = request_remote_addr(req),
-				  .now = store_now_ms()};
+				  .now = lease_clock_ms()};
 
 	agent.token = agent_text(req, rep, "token", 256, true);
 	if (agent.token)

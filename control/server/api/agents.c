@@ -4,6 +4,7 @@
 #include "control/server/api/resource_type.h"
 #include "control/server/http/tls.h"
 #include "control/server/run/run.h"
+#include "control/server/store/lease_clock.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_secret.h"
 
@@ -136,7 +137,7 @@ static int64_t number(json_t *row, const char *name)
 static int present(struct request *req, json_t *row)
 {
 	const int64_t lease_ms = (int64_t)request_conf(req)->lease_s * 1000;
-	int64_t silent_ms = store_now_ms() - number(row, "last_seen_ms");
+	int64_t silent_ms = lease_clock_ms() - number(row, "last_seen_ms");
 	const char *state = "online";
 
 	if (number(row, "disconnected") || silent_ms > lease_ms)

@@ -6,6 +6,7 @@
 #include "control/server/report/metrics_text.h"
 #include "control/server/report/test_metrics.h"
 #include "control/server/request/controller.h"
+#include "control/server/store/lease_clock.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_metrics.h"
 
@@ -144,7 +145,7 @@ static int put_artifacts(struct buf *b, struct request *req)
 static int put_store(struct buf *b, struct request *req)
 {
 	const int64_t seen =
-		store_now_ms() - (int64_t)request_conf(req)->lease_s * 1000;
+		lease_clock_ms() - (int64_t)request_conf(req)->lease_s * 1000;
 	struct labelled active = {b, "runs_active", "phase"};
 	struct labelled done = {b, "runs_stored", "status"};
 	struct labelled agents = {b, "agents", "state"};

@@ -6,6 +6,7 @@
 #include "control/server/request/request.h"
 #include "control/server/run/follow.h"
 #include "control/server/run/run.h"
+#include "control/server/store/lease_clock.h"
 #include "control/server/store/store.h"
 
 #include <errno.h>
@@ -60,11 +61,26 @@ static int make_callbacks(struct run_engine *e)
 	return made;
 }
 
+/* Between runs, as the times of a run belong together. */
+static void follow_clock(struct run_engine *e)
+{
+	int64_t set_ms;
+	int err = lease_clock_follow(e->store, &set_ms);
+
+	if (err)
+		log_warning("the times of the agents' polls could not be moved "
+			    "with the clock of this host: %s",
+			    strerror(-err));
+	else if (set_ms)
+		log_warning("the clock of this host was set by %.1f s",
+			    (double)set_ms / 1000);
+}
+
 static void pass(struct run_engine *e)
 {
 	const struct controller_conf *conf = e->controller->conf;
 	const struct sweep_times times = {
-		.now = store_now_ms(),
+		.now = lease_clock_ms(),
 		.lease_ms = INT64_C(1000) * conf->lease_s,
 		.claim_timeout_ms = INT64_C(1000) * conf->claim_timeout_s,
 		.grace_until = e->grace_until,
@@ -72,6 +88,7 @@ static void pass(struct run_engine *e)
 	int err = run_advance(e->store, &times);
 	int moved = err > 0;
 
+	follow_clock(e);
 	if (err >= 0)
 		err = run_follow(e->store, conf);
 	if (err >= 0) {
@@ -137,9 +154,14 @@ int run_engine_start(struct controller *controller,
 	e->controller = controller;
 	e->follow_schedules = follow_schedules;
 	e->grace_until =
-		store_now_ms() + INT64_C(1000) * controller->conf->lease_s;
+		lease_clock_ms() + INT64_C(1000) * controller->conf->lease_s;
 	err = store_new(&e->store, controller->database);
+	if (!err)
+		err = lease_clock_start(
+			e->store, INT64_C(1000) * controller->conf->lease_s);
 	if (err) {
+		if (e->store)
+			store_free(e->store);
 		free(e);
 		return err;
 	}
@@ -195,7 +217,7 @@ void run_engine_poke(struct controller *controller)
 
 int run_stop(struct controller *controller, struct store *store, int64_t run_id)
 {
-	int err = store_run_stop(store, run_id, store_now_ms());
+	int err = store_run_stop(store, run_id, lease_clock_ms());
 
 	if (!err)
 		run_engine_poke(controller);

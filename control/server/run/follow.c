@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "control/server/run/start.h"
+#include "control/server/store/lease_clock.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_lease_run.h"
 
@@ -53,7 +54,7 @@ static int start_turn(struct store *store, const struct controller_conf *conf,
 	if (run_is_refusal(err)) {
 		run_refusal(text, err, errors);
 		err = store_project_turn_refuse(store, turn, test, text,
-						store_now_ms());
+						lease_clock_ms());
 	}
 	json_decref(errors);
 	json_decref(test);
@@ -98,14 +99,14 @@ int run_follow(struct store *store, const struct controller_conf *conf)
 
 	if (moved < 0)
 		return moved;
-	err = store_project_runs_advance(store, store_now_ms());
+	err = store_project_runs_advance(store, lease_clock_ms());
 	moved |= err > 0;
 	if (err >= 0)
 		err = start_turns(store, conf);
 	/* tests that could not be started may have been the last ones */
 	if (err > 0) {
 		moved = 1;
-		err = store_project_runs_advance(store, store_now_ms());
+		err = store_project_runs_advance(store, lease_clock_ms());
 	}
 	return err < 0 ? err : moved;
 }

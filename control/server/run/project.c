@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "control/server/run/override.h"
+#include "control/server/store/lease_clock.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_follow.h"
 
@@ -94,7 +95,7 @@ static int create(struct store *store, const struct project_start *start,
 		.tests = tests,
 		.callback = start->callback,
 		.schedule = start->schedule,
-		.created_at = store_now_ms(),
+		.created_at = lease_clock_ms(),
 	};
 	int err;
 

@@ -4,6 +4,7 @@
 #include "conf/controller_conf.h"
 #include "control/server/run/plan.h"
 #include "control/server/run/plan_pool.h"
+#include "control/server/store/lease_clock.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_appimage.h"
 #include "control/server/store/store_lease_run.h"
@@ -95,7 +96,7 @@ int run_start(struct store *store, const struct controller_conf *conf,
 		.report_mode = start->report_mode,
 		.interval_s = conf->interval_s,
 		.max_duration_s = conf->max_duration_s,
-		.created_at = store_now_ms(),
+		.created_at = lease_clock_ms(),
 		.retries_left = start->retries_left,
 		.attempt = 1,
 	};
@@ -148,7 +149,7 @@ json_t *run_waiting_for(struct store *store, const struct controller_conf *conf,
 			int64_t run_id)
 {
 	const struct waiting_times times = {
-		.now = store_now_ms(),
+		.now = lease_clock_ms(),
 		.lease_ms = INT64_C(1000) * conf->lease_s,
 	};
 	char text[WAITING_TEXT_BYTES];

@@ -1,0 +1,111 @@
+"""The clock of a host is set while a run is in progress."""
+import datetime
+import os
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import bench
+from bench import Bench, FAULTS
+
+HOUR = 3600
+
+
+class Clock:
+    """The wall clock of programs."""
+
+    def __init__(self, folder):
+        self._file = folder / "clock-step"
+        self.set_forward(0)
+        library = folder / "clock_step.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", library,
+                        Path(__file__).with_name("clock_step.c")], check=True)
+        self._library = library
+
+    def preload(self, monkeypatch):
+        # after a sanitizer's own library
+        libraries = filter(None, [os.environ.get("LD_PRELOAD"), str(self._library)])
+        monkeypatch.setenv("LD_PRELOAD", ":".join(libraries))
+        monkeypatch.setenv("ASAN_OPTIONS", ":".join(filter(None, [
+            os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0"])))
+        monkeypatch.setenv("CLOCK_STEP", str(self._file))
+
+    def set_forward(self, seconds):
+        with open(self._file, "r+b" if self._file.exists() else "wb") as file:
+            file.write(struct.pack("=q", seconds))
+
+
+class SetController(bench.Logged):
+    """A controller whose clock can be set; agents and the test keep theirs."""
+    clock = None
+
+    def start(self, timeout=30):
+        with pytest.MonkeyPatch.context() as patch:
+            clock = SetController.clock = SetController.clock or Clock(self.state_dir)
+            clock.preload(patch)
+            return super().start(timeout)
+
+
+@pytest.fixture(name="clock")
+def clock_fixture(monkeypatch):
+    monkeypatch.setattr(bench, "Logged", SetController)
+    monkeypatch.setattr(SetController, "clock", None)
+    return lambda seconds: SetController.clock.set_forward(seconds)
+
+
+def established(b):
+    session = b.start(b.single_call(duration=2 * FAULTS["lease_s"]))
+    b.wait_for_media(session)
+    return session
+
+
+def was_set(b, seconds):
+    """The controller has taken the clock over, and knows its agents as before."""
+    until = time.monotonic() + 30
+    while f"the clock of this host was set by {seconds}.0 s" not in b.controller.log():
+        assert time.monotonic() < until, b.controller.log()[-4000:]
+        time.sleep(0.1)
+    assert [a["state"] for a in b.api("GET", "/agents")["agents"]] == ["online"]
+
+
+@pytest.mark.parametrize("seconds", [HOUR, -HOUR], ids=["forward", "back"])
+def test_it_is_set_during_a_run(tmp_path, ports, clock, seconds):
+    with Bench(tmp_path, ports, **FAULTS) as b:
+        session = established(b)
+        clock(seconds)
+        run = b.wait(session)
+        assert run["status"] == "passed", run
+        was_set(b, seconds)
+        after, _ = b.run(b.single_call(duration=1))
+        assert after["status"] == "passed", after
+        # the later run has the new time, the one during the step kept its own
+        assert abs(started(after) - started(run) - seconds) < 300
+
+
+def started(run):
+    return datetime.datetime.fromisoformat(run["started_at"]).timestamp()
+
+
+def test_an_agent_is_lost_after_it_was_set_back(tmp_path, ports, clock):
+    with Bench(tmp_path, ports, **FAULTS) as b:
+        session = established(b)
+        clock(-HOUR)
+        b.agents[0].kill()
+        run = b.wait(session)
+        assert run["status"] == "errored" and "stopped answering" in run["result_description"], run
+
+
+def test_it_is_set_back_while_no_controller_runs(tmp_path, ports, clock):
+    with Bench(tmp_path, ports, **FAULTS) as b:
+        session = established(b)
+        b.controller.kill()
+        clock(-HOUR)
+        b.controller.start()
+        run = b.wait(session)
+        assert run["status"] == "passed", run
+        b.wait_online()
+        after, _ = b.run(b.single_call(duration=1))
+        assert after["status"] == "passed", after
