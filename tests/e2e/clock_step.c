@@ -15,7 +15,8 @@ __attribute__((constructor)) static void open_file(void)
 	const char *path = getenv("CLOCK_STEP");
 	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	void *map = fd < 0 ? MAP_FAILED
-			   : mmap(NULL, sizeof(*step), PROT_READ, MAP_SHARED, fd, 0);
+			   : mmap(NULL, sizeof(*step), PROT_READ, MAP_SHARED,
+				  fd, 0);
 
 	if (map == MAP_FAILED)
 		abort();
@@ -29,9 +30,11 @@ int clock_gettime(clockid_t clock, struct timespec *ret)
 	int err;
 
 	if (!real)
-		real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+		real = (int (*)(clockid_t, struct timespec *))dlsym(
+			RTLD_NEXT, "clock_gettime");
 	err = real(clock, ret);
-	if (!err && step && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
+	if (!err && step &&
+	    (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
 		ret->tv_sec += *step;
 	return err;
 }
