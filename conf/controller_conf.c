@@ -31,6 +31,16 @@ static const char *check_tls(const char *text)
 		       : NULL;
 }
 
+#define BYTES(member, low, high, def)                               \
+	{                                                           \
+		.name = #member, .type = CONF_BYTES,                \
+		.offset = offsetof(struct controller_conf, member), \
+		.min = (low), .max = (high), .fallback = (def)      \
+	}
+/* At least 100 years, and a number of bytes that int64_t holds. */
+#define RETENTION_DAYS_MAX  36500
+#define RETENTION_BYTES_MAX (UINT64_C(1) << 50)
+
 static const struct conf_key keys[] = {
 	TEXT(listen, "127.0.0.1", conf_check_address,
 	     "the literal address to listen on, 0.0.0.0 or :: for all"),
@@ -85,6 +95,15 @@ static const struct conf_key keys[] = {
 	U32(interval_s, 1, 3600, "10"),
 	U32(max_duration_s, 1, 86400, "3600"),
 	U32(claim_timeout_s, 1, 86400, "30"),
+	U32(retention_runs_days, 0, RETENTION_DAYS_MAX, "0"),
+	BYTES(retention_runs_bytes, 0, RETENTION_BYTES_MAX, "0"),
+	U32(retention_metrics_days, 0, RETENTION_DAYS_MAX, "0"),
+	BYTES(retention_metrics_bytes, 0, RETENTION_BYTES_MAX, "0"),
+	U32(retention_sip_days, 0, RETENTION_DAYS_MAX, "0"),
+	BYTES(retention_sip_bytes, 0, RETENTION_BYTES_MAX, "0"),
+	U32(retention_artifacts_days, 0, RETENTION_DAYS_MAX, "0"),
+	BYTES(retention_artifacts_bytes, 0, RETENTION_BYTES_MAX, "0"),
+	U32(retention_check_s, 1, 86400, "3600"),
 	U32(poll_s, 1, 50, "50"),
 	U32(renew_s, 1, 3600, "20"),
 	U32(lease_s, 2, 7200, "60"),

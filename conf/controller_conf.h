@@ -46,6 +46,17 @@ struct controller_conf {
 	uint32_t max_duration_s;  /* of a run without one */
 	uint32_t claim_timeout_s; /* a run without an agent ends errored */
 
+	/* retention; 0: no limit */
+	uint32_t retention_runs_days;
+	uint64_t retention_runs_bytes;
+	uint32_t retention_metrics_days;
+	uint64_t retention_metrics_bytes;
+	uint32_t retention_sip_days;
+	uint64_t retention_sip_bytes;
+	uint32_t retention_artifacts_days;
+	uint64_t retention_artifacts_bytes;
+	uint32_t retention_check_s; /* between two looks at what is due */
+
 	/* sent to agents */
 	uint32_t poll_s;
 	uint32_t renew_s;

@@ -33,6 +33,7 @@ static const struct remote_verb verbs[] = {
 	{"run", "watch", run_watch_main},
 	{"run", "stop", run_stop_main},
 	{"run", "delete", run_delete_main},
+	{"run", "keep", run_keep_main},
 	{"run", "stats", run_stats_main},
 	{"run", "ladder", run_ladder_main},
 	{"run", "download", run_download_main},

@@ -184,7 +184,7 @@ static void run_head(struct document *d, const json_t *report, size_t number)
 	const json_t *run = json_object_get(report, "run");
 	const char *result = text_of(run, "result_description");
 	const char *heading = number ? "h2" : "h1";
-	char words[OUTCOME_TEXT_BYTES];
+	char words[OUTCOME_TEXT_BYTES], removed[OUTCOME_REMOVED_BYTES];
 	struct outcome outcome;
 
 	outcome_of(&outcome, report);
@@ -200,6 +200,11 @@ static void run_head(struct document *d, const json_t *report, size_t number)
 	}
 	document_put(d, "</p>\n");
 	changes(d, report);
+	if (outcome_removed(removed, run)) {
+		document_put(d, "<p class=\"sentence\">");
+		text(d, removed);
+		document_put(d, "</p>\n");
+	}
 	facts(d, report, &outcome);
 }
 

@@ -224,6 +224,18 @@ static void facts(struct document *d, const json_t *run,
 	document_put(d, "\n\n");
 }
 
+/* What is not there any more is said, so that nobody takes it for nothing. */
+static void removed(struct document *d, const json_t *run)
+{
+	char text[OUTCOME_REMOVED_BYTES];
+
+	if (!outcome_removed(text, run))
+		return;
+	document_put(d, "> ");
+	document_markdown(d, text, DOCUMENT_SENTENCE_BYTES);
+	document_put(d, "\n\n");
+}
+
 void markdown_run(struct document *d, const json_t *report, size_t number)
 {
 	const json_t *run = json_object_get(report, "run");
@@ -246,6 +258,7 @@ void markdown_run(struct document *d, const json_t *report, size_t number)
 	if (outcome.kind != OUTCOME_ERRORED)
 		failed_conditions(d, report);
 	changes(d, report);
+	removed(d, run);
 	figures(d, report);
 	facts(d, run, &outcome);
 	link_to(d, text_of(run, "report_url"));

@@ -86,6 +86,34 @@ void outcome_text(char text[static OUTCOME_TEXT_BYTES],
 	}
 }
 
+bool outcome_removed(char text[static OUTCOME_REMOVED_BYTES], const json_t *run)
+{
+	static const char *const kinds[][2] = {
+		{"metrics_removed_at", "metrics were"},
+		{"sip_removed_at", "SIP messages were"},
+		{"artifacts_removed_at", "recordings and other files were"},
+	};
+	char said[OUTCOME_REMOVED_BYTES] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		const char *at = text_of(run, kinds[i][0]);
+		int len;
+
+		if (!at[0])
+			continue;
+		len = str_print(said + used, sizeof(said) - used,
+				"%s%s deleted on %.19s (UTC)", used ? "; " : "",
+				kinds[i][1], at);
+		if (len > 0)
+			used += (size_t)len;
+	}
+	if (!used)
+		return false;
+	str_print(text, OUTCOME_REMOVED_BYTES, "Retention: %.200s.", said);
+	return true;
+}
+
 const char *outcome_test_name(const json_t *run)
 {
 	const char *name = text_of(run, "test_name");

@@ -37,6 +37,15 @@ void outcome_of(struct outcome *ret, const json_t *report);
 void outcome_text(char text[static OUTCOME_TEXT_BYTES],
 		  const struct outcome *outcome);
 
+/**
+ * What retention deleted from a run: "metrics were deleted on 2026-11-28 09:00:00
+ * (UTC)", ...
+ * @return false: nothing (text untouched)
+ */
+#define OUTCOME_REMOVED_BYTES 240
+bool outcome_removed(char text[static OUTCOME_REMOVED_BYTES],
+		     const json_t *run);
+
 /** The name of a run's test. @return borrowed; "run" if it has none */
 const char *outcome_test_name(const json_t *run);
 

@@ -13,7 +13,7 @@ const WORDS = {
 // "changed test IVR", with the request below it.
 function what(entry) {
   const node = element('span');
-  const words = entry.kind === 'run' && entry.method === 'POST' ? `started ${entry.record}`
+  const words = entry.actor_kind === 'retention' ? `deleted ${entry.record}` : entry.kind === 'run' && entry.method === 'POST' ? `started ${entry.record}`
     : entry.kind && entry.outcome === 'changed' ? `${DONE[entry.method]} ${WORDS[entry.kind] || entry.kind} ${entry.record}` : entry.record || '';
   node.append(element('span', `${words} `), element('span', entry.actor_kind === 'command' ? `offhook-controller ${entry.path}` : `${entry.method} ${entry.path}`, 'key'));
   return node;

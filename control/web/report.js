@@ -69,6 +69,14 @@ function drawAttempts(run) {
     last.status === 'running' ? ', is due or running.' : `, ended ${last.status}.`);
 }
 
+// What retention deleted is said: it is not a run without calls.
+function drawRemoved(run) {
+  const kinds = [['metrics_removed_at', 'Metrics'], ['sip_removed_at', 'SIP messages'], ['artifacts_removed_at', 'Recordings and other files']];
+  const gone = kinds.filter(([key]) => run[key]);
+  byId('removed').hidden = !gone.length;
+  byId('removed').textContent = gone.map(([key, name]) => `${name} of this run were deleted on ${run[key]} UTC (retention).`).join(' ');
+}
+
 function drawHead(model) {
   const { run } = model;
   const status = run.phase === 'done' ? run.status : run.phase === 'queued' ? 'queued' : 'running';
@@ -89,6 +97,7 @@ function drawHead(model) {
   byId('progress').value = run.progress || 0;
   byId('progress').textContent = `${Math.round((run.progress || 0) * 100)} %`;
   drawAttempts(run);
+  drawRemoved(run);
   drawTools(model);
 }
 
@@ -133,6 +142,14 @@ function drawTools(model) {
   }
   const compare = run.phase === 'done' && comparison(run);
   if (compare) tools.push(el('a', { class: 'btn', id: 'compare', href: compare, title: 'C' }, icon('compare'), 'Compare'));
+  if (!model.isPublic && run.phase === 'done' && may('write')) {
+    tools.push(tool(run.keep ? 'unkeep' : 'keep', run.keep ? 'Kept' : 'Keep', 'save', async () => {
+      await api(run.keep ? 'DELETE' : 'PUT', `/runs/${run.session_id}/keep`);
+      run.keep = !run.keep;
+      toast(run.keep ? 'The run is kept for ever.' : 'The run is left to retention.');
+      drawTools(model);
+    }));
+  }
   if (!model.isPublic && may('write')) tools.push(tool('share', 'Share', 'share', () => shareDialog(run)));
   tools.push(tool('print', 'Print', 'print', () => window.print()));
   const names = tools.map((t) => t.id).join();

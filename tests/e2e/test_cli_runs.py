@@ -244,7 +244,20 @@ def test_delete(offhook, lab):
     assert offhook("run", "delete", jobs[2]["session_id"], "--yes") == f"run {numbers[2]} was deleted\n"
 
 
+def test_keep(offhook, lab):
+    good, bad = lab.good["id"], lab.bad["id"]
+    assert offhook("run", "keep", good, bad) == f"run {good} is kept for ever\nrun {bad} is kept for ever\n"
+    assert [lab.c.api("GET", f"/runs/{n}")["run"]["keep"] for n in (good, bad)] == [1, 1]
+    assert "kept      for ever" in offhook("run", "show", good)
+    assert offhook("run", "keep", "--off", bad) == f"run {bad} is left to retention\n"
+    assert lab.c.api("GET", f"/runs/{bad}")["run"]["keep"] == 0
+    assert "no such run" in offhook("run", "keep", 999999, good, status=3)
+    offhook("run", "keep", "--off", good)
+    assert "kept" not in offhook("run", "show", good)
+
+
 @pytest.mark.parametrize("arguments", [
+    ["run", "keep"], ["run", "keep", "--on", "1"],
     ["run"], ["run", "explode"], ["run", "delete", "--yes"], ["run", "delete", "--force", "1"], ["run", "stop"], ["run", "stop", "../1"], ["run", "stop", "1", "2"],
     ["run", "ladder", "1", "--wait"], ["run", "watch", "1", "--retry-for", "x"], ["run", "compare", "1"], ["run", "stats", "1", "a/b"],
     ["run", "download", "1", "2", "3"], ["run", "list", "--count", "0"], ["run", "list", "x"]])

@@ -366,6 +366,23 @@ def test_a_run_is_deleted(page, lab):
     assert serious(page.driver) == []
 
 
+def test_a_run_is_kept(page, lab):
+    session = lab.c.api("POST", f"/tests/{lab.passes}/run")["data"]["session_id"]
+    lab.c.api("POST", f"/runs/{session}/stop")
+    while lab.c.api("GET", f"/runs/{session}/status")["run"]["status"] == "running":
+        pass
+    page.open(f"/run/details/{session}")
+    page.wait(lambda: page.all("#keep"))
+    page.press("Keep", "#tools")
+    page.wait(lambda: page.all("#unkeep"))
+    assert lab.c.api("GET", f"/runs/{session}")["run"]["keep"] == 1
+    assert not page.find("#removed").is_displayed()
+    page.press("Kept", "#tools")
+    page.wait(lambda: page.all("#keep"))
+    assert lab.c.api("GET", f"/runs/{session}")["run"]["keep"] == 0
+    assert serious(page.driver) == []
+
+
 def test_a_test_is_started_and_deleted(page, lab):
     page.open("/tests?name=1-0")
     assert len(page.rows("tests")) == 1

@@ -341,6 +341,8 @@ static const char edit_help[] =
 	"the editor ends. A text that is wrong or refused is kept, and its file named.\n"
 	"Secrets stay as they are. Refused if somebody else changed it in the meantime.\n";
 
+static const char keep_help[] = "  --off  leave them to retention again\n";
+
 static const char delete_help[] =
 	"  --yes  do not ask; without it, in a pipe, nothing is deleted\n";
 
@@ -496,6 +498,8 @@ static const struct command_verb run_verbs[] = {
 	{"download", "RUN [FOLDER]", "Save its files and reports",
 	 run_download_help},
 	{"compare", "RUN RUN", "Print how two runs differ", run_compare_help},
+	{"keep", "RUN... [--off]", "Keep runs, whatever retention says",
+	 keep_help},
 	{"delete", "RUN...", "Delete runs with all their data", delete_help},
 	END,
 };

@@ -204,6 +204,24 @@ static void print_link(const char *url)
 	putchar('\n');
 }
 
+/* What is not there any more is said, so that nobody takes it for nothing. */
+static void print_removed(const json_t *run)
+{
+	static const char *const kinds[][2] = {
+		{"metrics_removed_at", "metrics"},
+		{"sip_removed_at", "SIP messages"},
+		{"artifacts_removed_at", "recordings and other files"},
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		const char *at = text_of(run, kinds[i][0]);
+
+		if (at[0])
+			printf("%s were deleted on %.19s (UTC): retention\n",
+			       kinds[i][1], at);
+	}
+}
+
 void run_result_print(struct client *c, const json_t *run)
 {
 	static const struct figure figures[] = {
@@ -217,6 +235,7 @@ void run_result_print(struct client *c, const json_t *run)
 	print_conditions(json_object_get(run, "verdicts"));
 	for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++)
 		print_measure(c, text_of(run, "session_id"), &figures[i]);
+	print_removed(run);
 	print_link(text_of(run, "report_url"));
 }
 

@@ -42,6 +42,8 @@ static void print_head(const json_t *run)
 		printf("%-10s%lld, after %s\n", "attempt", (long long)attempt,
 		       text_of(run, "retry_of"));
 	member("retried by", text_of(run, "retried_by"));
+	if (json_integer_value(json_object_get(run, "keep")))
+		member("kept", "for ever");
 }
 
 /* Of a run in progress. */

@@ -13,6 +13,7 @@ int run_show_main(struct client *c, int argc, char **argv);
 int run_watch_main(struct client *c, int argc, char **argv);
 int run_stop_main(struct client *c, int argc, char **argv);
 int run_delete_main(struct client *c, int argc, char **argv);
+int run_keep_main(struct client *c, int argc, char **argv);
 int run_stats_main(struct client *c, int argc, char **argv);
 int run_ladder_main(struct client *c, int argc, char **argv);
 int run_download_main(struct client *c, int argc, char **argv);

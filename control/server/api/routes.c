@@ -11,6 +11,7 @@
 #include "control/server/api/overview.h"
 #include "control/server/api/projects.h"
 #include "control/server/api/resource.h"
+#include "control/server/api/retention.h"
 #include "control/server/api/runs.h"
 #include "control/server/api/scenarios.h"
 #include "control/server/api/start.h"
@@ -29,6 +30,7 @@ const struct route api_routes[] = {
 	{"GET", "/", "endpoints", RIGHT_READ, endpoints_list, NULL},
 
 	{"GET", "/audit", "audit log", RIGHT_ADMIN, audit_list, NULL},
+	{"GET", "/retention", "retention", RIGHT_ADMIN, retention_get, NULL},
 	{"GET", "/overview", "overview", RIGHT_READ, overview_get, NULL},
 
 	{"GET", "/projects", "projects", RIGHT_READ, resource_list, NULL},
@@ -132,6 +134,8 @@ const struct route api_routes[] = {
 	{"DELETE", "/runs/:id", "run", RIGHT_WRITE, run_delete, NULL},
 	{"PUT", "/runs/:id/kiosk", "make the public link", RIGHT_WRITE, run_kiosk_share, NULL},
 	{"DELETE", "/runs/:id/kiosk", "revoke the public link", RIGHT_WRITE, run_kiosk_revoke, NULL},
+	{"PUT", "/runs/:id/keep", "keep a run", RIGHT_WRITE, run_keep, NULL},
+	{"DELETE", "/runs/:id/keep", "keep a run no longer", RIGHT_WRITE, run_keep_end, NULL},
 	{"GET", "/runs/:id/status", "run status", RIGHT_READ, run_status, NULL},
 	{"POST", "/runs/:id/stop", "run stop", RIGHT_RUN, run_stop_request, NULL},
 	{"GET", "/runs/:id/artifacts", "artifacts of a run", RIGHT_READ, run_artifacts, NULL},

@@ -2,7 +2,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "conf/controller_conf.h"
 #include "control/server/request/controller.h"
+#include "control/server/retention/retention.h"
 #include "control/server/store/artifact_files.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_removal.h"
@@ -19,9 +21,6 @@
 
 /* Pause after an error, such as a full disk. */
 #define RETRY_NS (10 * NS_PER_S)
-
-/* Without a wake-up: a poke that was lost would be a removal until a restart. */
-#define IDLE_NS (60 * NS_PER_S)
 
 struct remover {
 	/* constant after start */
@@ -59,7 +58,8 @@ static int carry_out(struct remover *r, const struct removal *removal)
 {
 	int more;
 
-	artifact_files_delete(r->conf, removal->session_id);
+	if (removal->files)
+		artifact_files_delete(r->conf, removal->session_id);
 	do {
 		const int64_t began = clock_mono_ns();
 		int64_t took;
@@ -70,23 +70,45 @@ static int carry_out(struct remover *r, const struct removal *removal)
 			return more == 0 ? 0 : -ECANCELED;
 	} while (more > 0);
 	if (more == 0)
-		log_info("run=%" PRId64 ": deleted", removal->run_id);
+		log_info("run=%" PRId64 ": %s deleted", removal->run_id,
+			 removal->kind);
 	return more;
+}
+
+/* One piece of work: what is marked comes first, then retention marks more.
+ * @return when the next one is due, ns from now */
+static int64_t work(struct remover *r, int64_t *next_check_ns,
+		    struct retention_cursor *cursor)
+{
+	struct removal removal;
+	int found = store_removal_next(r->store, &removal);
+
+	if (found > 0)
+		return carry_out(r, &removal) < 0 ? RETRY_NS : 0;
+	if (found == 0 && clock_mono_ns() >= *next_check_ns) {
+		found = retention_step(r->store, r->conf, store_now_ms(),
+				       cursor);
+		if (found > 0)
+			return PAUSE_NS;
+		*cursor = (struct retention_cursor){0};
+		*next_check_ns =
+			clock_mono_ns() + r->conf->retention_check_s * NS_PER_S;
+	}
+	if (found < 0) {
+		log_error("deletion: %s", strerror(-found));
+		return RETRY_NS;
+	}
+	return *next_check_ns - clock_mono_ns();
 }
 
 static void *remover_thread(void *arg)
 {
 	struct remover *r = arg;
-	struct removal removal;
-	int64_t pause_ns = 0;
-	int found;
+	struct retention_cursor cursor = {0};
+	int64_t next_check_ns = 0, pause_ns = 0;
 
-	while (wait_for(r, pause_ns, true)) {
-		found = store_removal_next(r->store, &removal);
-		if (found > 0)
-			found = carry_out(r, &removal) < 0 ? -EIO : 1;
-		pause_ns = found < 0 ? RETRY_NS : found ? 0 : IDLE_NS;
-	}
+	while (wait_for(r, pause_ns, true))
+		pause_ns = work(r, &next_check_ns, &cursor);
 	return NULL;
 }
 

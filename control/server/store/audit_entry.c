@@ -85,3 +85,18 @@ int audit_record(const struct audit *a, struct db *db, const char *table,
 		3, NULL, NULL);
 	return err < 0 ? err : 0;
 }
+
+int audit_text(const struct audit *a, struct db *db, const char *table,
+	       const char *text)
+{
+	int err;
+
+	if (!a || !a->open)
+		return 0;
+	err = db_query(db,
+		       "UPDATE audit SET kind = $2, record = $3 WHERE id = $1",
+		       (struct db_value[]){DB_I(a->entry), db_text(table),
+					   db_text(text)},
+		       3, NULL, NULL);
+	return err < 0 ? err : 0;
+}

@@ -21,7 +21,8 @@ struct audit {
 	const char *address;    /* of the client; "": there is none */
 	const char *request_id; /* "": there is none */
 	int64_t key_id; /* API key; negative: a user of the pages; 0: nobody */
-	const char *actor_kind; /* without a request: command, schedule */
+	const char *actor_kind; /* without a request: command, schedule,
+				 * retention */
 	const char *actor;      /* its name */
 	int64_t actor_id;       /* of the schedule, or 0 */
 	/* the store's own */
@@ -40,5 +41,10 @@ void audit_end(struct audit *a, bool committed);
  * @param table  its name; a constant @return 0; -EIO */
 int audit_record(const struct audit *a, struct db *db, const char *table,
 		 int64_t id);
+
+/** Say in the entry what was done, where it is about many records.
+ * @param table  as above @return 0; -EIO */
+int audit_text(const struct audit *a, struct db *db, const char *table,
+	       const char *text);
 
 #endif

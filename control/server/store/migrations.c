@@ -6,6 +6,7 @@ extern const char schema_010[]; /* schema-010.sql, embedded */
 extern const char schema_011[]; /* schema-011.sql */
 extern const char schema_013[]; /* schema-013.sql */
 extern const char schema_014[]; /* schema-014.sql */
+extern const char schema_015[]; /* schema-015.sql */
 
 const struct migration migrations[] = {
 	{10, "base", schema_010, NULL},
@@ -19,6 +20,7 @@ const struct migration migrations[] = {
 	 NULL},
 	{13, "audit log", schema_013, NULL},
 	{14, "deletion in chunks", schema_014, NULL},
+	{15, "retention", schema_015, NULL},
 };
 
 const size_t migration_count = sizeof(migrations) / sizeof(*migrations);

@@ -2,6 +2,7 @@
 
 #include "control/server/store/store_lease_db.h"
 #include "control/server/store/store_lease_view.h"
+#include "control/server/store/store_run_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -370,10 +371,11 @@ int store_run_messages(struct store *s, int64_t run_id, ingest_row_h *row_h,
 {
 	const struct db_value id = DB_I(run_id);
 
-	return read_objects(s,
-			    "SELECT role, message_json FROM sip_message "
-			    "WHERE run_id = $1 ORDER BY id",
-			    &id, 1, row_h, arg);
+	return read_objects(
+		s,
+		"SELECT role, message_json FROM sip_message "
+		"WHERE run_id = $1 AND " RUN_HAS("sip") " ORDER BY id",
+		&id, 1, row_h, arg);
 }
 
 int store_run_messages_by_time(struct store *s, int64_t run_id, int64_t max,
@@ -383,7 +385,8 @@ int store_run_messages_by_time(struct store *s, int64_t run_id, int64_t max,
 
 	return read_objects(s,
 			    "SELECT role, message_json FROM sip_message "
-			    "WHERE run_id = $1 ORDER BY t_us, id LIMIT $2",
+			    "WHERE run_id = $1 AND " RUN_HAS(
+				    "sip") " ORDER BY t_us, id LIMIT $2",
 			    params, 2, row_h, arg);
 }
 

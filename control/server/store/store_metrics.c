@@ -164,7 +164,8 @@ static int test_row(const struct db_value *row, size_t columns, void *arg)
 	"max(x.max) AS high FROM last l JOIN series s ON "                  \
 	"s.run_id = l.run_id AND (s.measure = 'sip_pdd' OR "                \
 	"(s.dir = 'in' AND s.measure IN ('rtp_mos', 'rtp_lost_pct'))) "     \
-	"JOIN point x ON x.series_id = s.id GROUP BY l.run_id, s.measure) " \
+	"JOIN point x ON x.series_id = s.id JOIN run k ON k.id = l.run_id " \
+	"AND k.metrics_removed_at IS NULL GROUP BY l.run_id, s.measure) "   \
 	"SELECT p.name, t.name, r.status, r.stopped_at, "                   \
 	"r.stopped_at - r.started_at, mos.mean, mos.low, loss.mean, "       \
 	"pdd.mean, pdd.high FROM last l JOIN test t ON t.id = l.test_id "   \

@@ -5,6 +5,7 @@
 #include "control/server/store/store_run_internal.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* ---- marking ---- */
 
@@ -47,7 +48,18 @@ static int check_over(struct db *db, const struct db_value *run_id)
 	return over ? 0 : -EBUSY;
 }
 
-int store_run_delete(struct store *s, int64_t run_id)
+int removal_add(struct db *db, int64_t run_id, const char *kind)
+{
+	const struct db_value params[] = {DB_I(run_id), db_text(kind)};
+	int err = db_query(db,
+			   "INSERT INTO removal (run_id, kind) VALUES ($1, $2) "
+			   "ON CONFLICT (run_id, kind) DO NOTHING",
+			   params, 2, NULL, NULL);
+
+	return err < 0 ? err : 0;
+}
+
+int run_mark_deleted(struct db *db, int64_t run_id)
 {
 	static const char *const statements[] = {
 		TAKE_OUT_OF_CHAIN,
@@ -56,8 +68,18 @@ int store_run_delete(struct store *s, int64_t run_id)
 		"DELETE FROM callback WHERE run_id = $1",
 		/* a backup asks for the files of these rows */
 		"DELETE FROM artifact WHERE run_id = $1",
-		"INSERT INTO removal (run_id, kind) VALUES ($1, 'run')",
+		/* they are a part of the whole */
+		"DELETE FROM removal WHERE run_id = $1",
 	};
+	const struct db_value param = DB_I(run_id);
+	int err = execute(db, statements,
+			  sizeof(statements) / sizeof(*statements), &param);
+
+	return err < 0 ? err : removal_add(db, run_id, "run");
+}
+
+int store_run_delete(struct store *s, int64_t run_id)
+{
 	const struct db_value param = DB_I(run_id);
 	struct db *db;
 	int err;
@@ -69,13 +91,17 @@ int store_run_delete(struct store *s, int64_t run_id)
 	if (err == 0)
 		err = audit_record(*store_audit(s), db, "run", run_id);
 	if (err == 0)
-		err = execute(db, statements,
-			      sizeof(statements) / sizeof(*statements), &param);
+		err = run_mark_deleted(db, run_id);
 	err = store_write_end(s, err);
 	return err < 0 ? err : 0;
 }
 
 /* ---- carrying out ---- */
+
+static bool is(const struct removal *r, const char *kind)
+{
+	return strcmp(r->kind, kind) == 0;
+}
 
 static int removal_row(const struct db_value *row, size_t columns, void *arg)
 {
@@ -83,6 +109,9 @@ static int removal_row(const struct db_value *row, size_t columns, void *arg)
 
 	(void)columns;
 	r->run_id = row[0].integer;
+	if (str_copy(r->kind, sizeof(r->kind), row[2].bytes))
+		return -EIO;
+	r->files = is(r, "run") || is(r, "artifacts");
 	return str_copy(r->session_id, sizeof(r->session_id), row[1].bytes)
 		       ? -EIO
 		       : 0;
@@ -91,8 +120,9 @@ static int removal_row(const struct db_value *row, size_t columns, void *arg)
 int store_removal_next(struct store *s, struct removal *ret)
 {
 	return db_query(store_reader(s),
-			"SELECT m.run_id, r.session_id FROM removal m JOIN "
-			"run r ON r.id = m.run_id ORDER BY m.run_id LIMIT 1",
+			"SELECT m.run_id, r.session_id, m.kind FROM removal m "
+			"JOIN run r ON r.id = m.run_id ORDER BY m.run_id, "
+			"m.kind LIMIT 1",
 			NULL, 0, removal_row, ret);
 }
 
@@ -187,25 +217,40 @@ static int delete_leases(struct db *db, int64_t run_id, int64_t *left)
 	return err;
 }
 
+/* Nothing is left but the last row. */
+static int finish(struct db *db, const struct removal *removal)
+{
+	const struct db_value params[] = {DB_I(removal->run_id),
+					  db_text(removal->kind)};
+
+	if (is(removal, "run"))
+		return db_query(db, "DELETE FROM run WHERE id = $1", params, 1,
+				NULL, NULL);
+	return db_query(db,
+			"DELETE FROM removal WHERE run_id = $1 AND kind = $2",
+			params, 2, NULL, NULL);
+}
+
 int store_removal_step(struct store *s, const struct removal *removal)
 {
 	const struct db_value run = DB_I(removal->run_id);
+	const bool whole = is(removal, "run");
 	int64_t left = REMOVAL_CHUNK_ROWS;
 	struct db *db;
 	int err = store_write_begin(s, &db);
 
 	if (err)
 		return err;
-	err = delete_series(db, removal->run_id, &left);
-	if (err == 0)
+	if (whole || is(removal, "metrics"))
+		err = delete_series(db, removal->run_id, &left);
+	if (err == 0 && whole)
 		err = delete_of(db, OF_RUN("event"), run, &left);
-	if (err == 0)
+	if (err == 0 && (whole || is(removal, "sip")))
 		err = delete_of(db, OF_RUN("sip_message"), run, &left);
-	if (err == 0)
+	if (err == 0 && whole)
 		err = delete_leases(db, removal->run_id, &left);
 	if (err == 0 && left > 0)
-		err = db_query(db, "DELETE FROM run WHERE id = $1", &run, 1,
-			       NULL, NULL);
+		err = finish(db, removal);
 	err = store_write_end(s, err);
 	return err < 0 ? err : left <= 0;
 }

@@ -11,8 +11,10 @@
 
 #include "base/str.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
+struct db;
 struct store;
 
 /* Ceiling of rows that one transaction deletes. */
@@ -24,9 +26,19 @@ struct store;
  * @return 0; -ENOENT; -EBUSY it is not over, or a further attempt is due; -EIO */
 int store_run_delete(struct store *s, int64_t run_id);
 
+/* The two of them are part of a transaction of the caller. */
+
+/** Mark a run as deleted that is over and shown. @return 0; -EIO */
+int run_mark_deleted(struct db *db, int64_t run_id);
+/** Note that data of a run is to be deleted. @param kind  "metrics", "sip",
+ * "artifacts", "run" @return 0; -EIO */
+int removal_add(struct db *db, int64_t run_id, const char *kind);
+
 /* A removal that is not done. */
 struct removal {
 	int64_t run_id;
+	char kind[16];
+	bool files; /* the run's files are a part of it */
 	char session_id[UUID_TEXT_BYTES];
 };
 

@@ -26,7 +26,13 @@ static const char *const run_columns[] = {
 	"session_id",     "test_name",          "testcase_name", "project_name",
 	"agentpool_name", "result_description", "status",        "phase",
 };
-#define RUN_TEXTS (sizeof(run_columns) / sizeof(*run_columns))
+static const char *const removed_times[] = {
+	"metrics_removed_at",
+	"sip_removed_at",
+	"artifacts_removed_at",
+};
+#define REMOVED_TIMES (sizeof(removed_times) / sizeof(*removed_times))
+#define RUN_TEXTS     (sizeof(run_columns) / sizeof(*run_columns))
 
 static int run_row(const struct db_value *row, size_t columns, void *arg)
 {
@@ -58,6 +64,11 @@ static int run_row(const struct db_value *row, size_t columns, void *arg)
 				   record_time(&rest[2]));
 	err |= json_object_set_new(run->shown, "stopped_at",
 				   record_time(&rest[3]));
+	err |= json_object_set_new(run->shown, "keep",
+				   json_boolean(rest[8].integer));
+	for (size_t i = 0; i < REMOVED_TIMES; i++)
+		err |= json_object_set_new(run->shown, removed_times[i],
+					   record_time(&rest[9 + i]));
 	return check(err || !run->verdicts);
 }
 
@@ -75,7 +86,8 @@ int store_report_run(struct store *store, const char *session_id,
 		"SELECT id, session_id, test_name, testcase_name,"
 		" project_name, agentpool_name, result_description, status,"
 		" phase, attempt, CAST(progress AS DOUBLE PRECISION), started_at,"
-		" stopped_at, interval_s, verdicts_json, test_id, project_id"
+		" stopped_at, interval_s, verdicts_json, test_id, project_id,"
+		" keep, metrics_removed_at, sip_removed_at, artifacts_removed_at"
 		" FROM run"
 		" WHERE session_id = $1 AND " RUN_SHOWN
 		" AND (CAST($2 AS TEXT) IS NULL OR kiosk_id = $2)";
@@ -255,7 +267,7 @@ int store_report_message_count(struct store *store, int64_t run_id,
 	const struct db_value id = DB_I(run_id);
 	int rows = db_query(store_reader(store),
 			    "SELECT count(*) FROM sip_message "
-			    "WHERE run_id = $1",
+			    "WHERE run_id = $1 AND " RUN_HAS("sip"),
 			    &id, 1, db_integer_row, ret);
 
 	return rows < 0 ? rows : 0;
@@ -309,14 +321,15 @@ static int point_row(const struct db_value *row, size_t columns, void *arg)
 }
 
 /* @param names  query of the names in $3, a JSON array */
-#define SERIES_OF(names)                                                             \
-	"SELECT s.id, s.role, s.dir, s.measure, p.t, sum(p.n),"                      \
-	" min(p.min), sum(p.avg * p.n) / sum(p.n), max(p.max)"                       \
-	" FROM series s JOIN point p ON p.series_id = s.id"                          \
-	" WHERE s.run_id = $1 AND (CAST($3 AS TEXT) IS NULL OR s.measure IN (" names \
-	"))"                                                                         \
-	" GROUP BY s.id, s.role, s.dir, s.measure, p.t"                              \
-	" ORDER BY s.measure, s.role DESC, s.dir, s.id, p.t LIMIT $2"
+#define SERIES_OF(names)                                                            \
+	"SELECT s.id, s.role, s.dir, s.measure, p.t, sum(p.n),"                     \
+	" min(p.min), sum(p.avg * p.n) / sum(p.n), max(p.max)"                      \
+	" FROM series s JOIN point p ON p.series_id = s.id"                         \
+	" WHERE s.run_id = $1 AND " RUN_HAS(                                        \
+		"metrics") " AND (CAST($3 AS TEXT) IS NULL OR s.measure IN (" names \
+			   "))"                                                     \
+			   " GROUP BY s.id, s.role, s.dir, s.measure, p.t"          \
+			   " ORDER BY s.measure, s.role DESC, s.dir, s.id, p.t LIMIT $2"
 
 /* @param measures  a JSON array of names; NULL: all */
 static int write_series(struct store *store, int64_t run_id,

@@ -57,6 +57,10 @@ static const struct column columns[] = {
 	{"verdicts", "r.verdicts_json", NULL, COLUMN_JSON},
 	{"report_mode", "r.report_mode", NULL, COLUMN_TEXT},
 	{"kiosk_id", "r.kiosk_id", NULL, COLUMN_TEXT},
+	{"keep", "r.keep", NULL, COLUMN_INT},
+	{"metrics_removed_at", "r.metrics_removed_at", NULL, COLUMN_TIME},
+	{"sip_removed_at", "r.sip_removed_at", NULL, COLUMN_TIME},
+	{"artifacts_removed_at", "r.artifacts_removed_at", NULL, COLUMN_TIME},
 };
 
 /* the first columns: listings can be sorted and filtered by them

@@ -1,4 +1,4 @@
-/** Shared by store_run.c and store_run_list.c. */
+/** SQL on runs that several files of this folder share. */
 #ifndef OFFHOOK_SERVER_STORE_STORE_RUN_INTERNAL_H
 #define OFFHOOK_SERVER_STORE_STORE_RUN_INTERNAL_H
 
@@ -17,6 +17,13 @@
 /* SQL: the run is not being deleted (store_removal.h). The text of the partial
  * index run_shown. */
 #define RUN_SHOWN "status <> 'deleted'"
+
+/* SQL: this kind of data of run $1 was not deleted (store_retention.h). What is
+ * being deleted in chunks is shown nowhere, not in parts.
+ * @param kind  "metrics", "sip" */
+#define RUN_HAS(kind)                                             \
+	"EXISTS (SELECT 1 FROM run k WHERE k.id = $1 AND k." kind \
+	"_removed_at IS NULL)"
 
 /* SQL: this run is over, was not stopped, and no further attempt replaces it: its
  * status is the verdict of its test.

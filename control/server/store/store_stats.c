@@ -52,9 +52,12 @@ int store_stats_dimensions(struct store *s, const struct stats_scope *scope,
 		store_reader(s),
 		scope->test ? "SELECT DISTINCT s.role, s.dir, s.measure "
 			      "FROM series s JOIN run r ON r.id = s.run_id "
-			      "WHERE r.test_id = $1 ORDER BY 1, 2, 3"
+			      "WHERE r.test_id = $1 AND "
+			      "r.metrics_removed_at IS NULL ORDER BY 1, 2, 3"
 			    : "SELECT s.role, s.dir, s.measure FROM series s "
-			      "WHERE s.run_id = $1 ORDER BY 1, 2, 3",
+			      "JOIN run r ON r.id = s.run_id WHERE r.id = $1 "
+			      "AND r.metrics_removed_at IS NULL ORDER BY 1, 2, "
+			      "3",
 		&param, 1, add_dimension, list);
 	if (err < 0) {
 		json_decref(list);
@@ -240,9 +243,9 @@ static int read_point(const struct db_value *row, size_t columns, void *arg)
 	"p.stddev, p.median, p.p75, p.p90, p.p95, p.sketch_json "             \
 	"FROM run r JOIN series s ON s.run_id = r.id "                        \
 	"JOIN point p ON p.series_id = s.id "
-#define NARROWED                                            \
-	" AND s.measure = $2 AND ($3 = '' OR s.role = $3) " \
-	"AND ($4 = '' OR s.dir = $4) "                      \
+#define NARROWED                                                                             \
+	" AND r.metrics_removed_at IS NULL AND s.measure = $2 AND ($3 = '' OR s.role = $3) " \
+	"AND ($4 = '' OR s.dir = $4) "                                                       \
 	"ORDER BY r.id, p.t, s.role, s.dir, p.lease_id"
 
 int store_stats_data(struct store *s, const struct stats_scope *scope,

@@ -1,0 +1,199 @@
+"""Old data is deleted by age and size, kind by kind; kept runs stay."""
+import html
+import json
+import os
+import subprocess
+import time
+import uuid
+
+import pytest
+
+from controller import Controller
+from test_api_runs import Rows, T0
+from test_deletion import Database
+
+DAY_MS = 86400000
+MESSAGE = json.dumps({"t": T0 * 1000000, "mono": 1, "dir": "sent", "transport": "udp",
+                      "local": "192.0.2.1:5062", "peer": "192.0.2.2:5060",
+                      "data": "OPTIONS sip:a SIP/2.0\r\nCall-ID: x\r\nCSeq: 1 OPTIONS\r\n\r\n"})
+
+
+def session(number):
+    return str(uuid.UUID(int=number))
+
+
+def wait(condition):
+    until = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+class Store:
+    """A controller with runs that ended so many days ago; each has points, messages and a file."""
+
+    def __init__(self, ages):
+        self.c = Controller()
+        self.c.start()
+        self.c.api("POST", "/projects", {"name": "p"})
+        self.c.api("POST", "/agent-pools", {"name": "pool"})
+        self.c.api("POST", "/tests", {"name": "t", "project_id": 1, "agentpool_id": 1,
+                                      "steps": [[{"type": "wait", "role": "caller", "wait_ms": 1}]]})
+        self.c.stop()
+        now = int(time.time() * 1000)
+        rows = Rows(self.c)
+        for number, age in enumerate(ages, 1):
+            stopped = now - age * DAY_MS
+            rows.run(number, stopped_at=stopped, started_at=stopped - 1000, created_at=stopped - 1000)
+            for i in range(10):
+                rows.points(number, "caller", "in", "rtp_mos", T0 + 10 * i, [[4.0, 4.1]])
+            lease = str(uuid.uuid4())
+            for _ in range(3):
+                rows.db.execute("INSERT INTO sip_message (run_id, lease_id, role, t_us, message_json) "
+                                "VALUES (?, ?, 'caller', 1, ?)", (number, lease, MESSAGE))
+            file = str(uuid.uuid4())
+            rows.db.execute("INSERT INTO artifact VALUES (?, 'caller', 'call.wav', 'audio/x-wav', 5000, "
+                            "?, ?, 1)", (number, "0" * 64, file))
+            self.folder(number).mkdir(parents=True)
+            (self.folder(number) / file).write_bytes(b"x" * 5000)
+        # one that is in progress, and one whose agents may still upload
+        rows.run(98, phase="queued", status="running", stopped_at=None, started_at=None)
+        rows.run(99, stopped_at=now)
+        rows.db.commit()
+        rows.db.close()
+
+    def folder(self, number):
+        return self.c.state_dir / "artifacts" / session(number)
+
+    def start(self, **conf):
+        self.c.conf.update(conf)
+        self.c.start()
+        return self.c.api
+
+    def restart(self, **conf):
+        assert self.c.stop() == 0
+        return self.start(**conf)
+
+    def entries(self):
+        return [e for e in self.c.api("GET", "/audit")["audit"] if e["actor_kind"] == "retention"]
+
+    def done(self):
+        """True if what was marked is deleted."""
+        db = Database(self.c)
+        return db.number("SELECT count(*) FROM removal") == 0
+
+    def points(self, number):
+        return Database(self.c).number("SELECT count(*) FROM point p JOIN series s ON s.id = p.series_id "
+                                       f"WHERE s.run_id = {number}")
+
+
+@pytest.fixture
+def stored(request):
+    store = Store(getattr(request, "param", [40, 30, 20, 10]))
+    yield store
+    store.c.close()
+
+
+def test_nothing_without_a_setting(stored):
+    api = stored.start(retention_check_s=1)
+    wait(lambda: api("GET", "/retention")["retention"]["measured_runs"] == 4)
+    found = api("GET", "/retention")["retention"]
+    assert found["artifacts"] == {"limit_days": 0, "limit_bytes": 0, "stored_bytes": 20000, "due_runs": 0,
+                                  "due_bytes": 0, "due_ids": []}
+    assert found["metrics"]["stored_bytes"] > 4 * 10 * 115 and found["sip"]["stored_bytes"] > 12 * len(MESSAGE)
+    assert found["runs"]["stored_bytes"] == sum(
+        found[k]["stored_bytes"] for k in ("metrics", "sip", "artifacts"))
+    assert api("GET", "/runs")["total"] == 6 and stored.entries() == []
+
+
+def test_dry_run_then_by_age_with_keep(stored):
+    """The dry run says what the pass after it deletes."""
+    # a pass that measures, and one day before the first is due
+    api = stored.start(retention_check_s=1)
+    wait(lambda: api("GET", "/retention")["retention"]["measured_runs"] == 4)
+    assert api("PUT", "/runs/2/keep") is None and api("GET", "/runs/2")["run"]["keep"] == 1
+    limits = {"retention_runs_days": 35, "retention_metrics_days": 25, "retention_sip_days": 15,
+              "retention_artifacts_days": 5}
+    stored.restart(retention_check_s=86400, **limits)
+    # the pass after the start deletes; what it says is what the dry run with keep would say
+    wait(lambda: len(stored.entries()) == 1 and stored.done())
+    entry, = stored.entries()
+    said = entry["record"]
+    assert (entry["actor"], entry["method"], entry["kind"], entry["outcome"]) == (
+        "retention", "DELETE", "run", "changed")
+    assert "metrics" not in said  # run 1 is gone whole, run 2 is kept
+    assert f"sip of 1 run, {3 * (len(MESSAGE) + 115)} bytes: 3" in said
+    assert "artifacts of 2 runs, 10000 bytes: 3, 4" in said and "; 1 run, " in said and said.endswith(": 1")
+    assert [r["id"] for r in api("GET", "/runs")["runs"]] == [6, 5, 4, 3, 2]
+    assert [stored.folder(n).exists() for n in (1, 2, 3, 4)] == [False, True, False, False]
+    kept, third = (api("GET", f"/runs/{n}")["run"] for n in (2, 3))
+    times = ("metrics_removed_at", "sip_removed_at", "artifacts_removed_at")
+    assert [kept[t] for t in times] == [None] * 3 and third["metrics_removed_at"] is None
+    assert third["sip_removed_at"] and third["artifacts_removed_at"]
+    assert api("GET", "/runs/3/artifacts")["artifacts"] == []
+    assert stored.points(3) == stored.points(2) == 10
+    # no longer kept: due, but nothing happens before the next pass
+    assert api("DELETE", "/runs/2/keep") is None
+    due = api("GET", "/retention")["retention"]
+    assert {k: due[k]["due_ids"] for k in ("runs", "metrics", "sip", "artifacts")} == {
+        "runs": [], "metrics": [2], "sip": [2], "artifacts": [2]}
+    assert due["artifacts"]["due_bytes"] == 5000 and due["metrics"]["limit_days"] == 25
+    assert stored.points(2) == 10 and stored.folder(2).exists()
+    stored.restart()
+    wait(lambda: len(stored.entries()) == 2 and stored.done())
+    assert "metrics of 1 run" in stored.entries()[0]["record"] and stored.points(2) == 0
+    assert api("GET", "/retention")["retention"]["metrics"]["due_ids"] == []
+
+
+def test_by_size_the_oldest_go(stored):
+    api = stored.start(retention_check_s=1, retention_artifacts_bytes=10000)
+    wait(lambda: api("GET", "/retention")["retention"]["measured_runs"] == 4 and stored.entries()
+         and stored.done())
+    assert [stored.folder(n).exists() for n in (1, 2, 3, 4)] == [False, False, True, True]
+    assert api("GET", "/retention")["retention"]["artifacts"]["stored_bytes"] == 10000
+    assert api("GET", "/runs")["total"] == 6
+
+
+def test_reports_say_what_is_gone(stored, build):
+    api = stored.start(retention_check_s=86400, retention_metrics_days=15, retention_sip_days=15)
+    wait(lambda: stored.entries() and stored.done())
+    c = stored.c
+    at = api("GET", "/runs/1")["run"]["metrics_removed_at"]
+    assert at and api("GET", "/runs/1/stats")["stats_dimensions"] == []
+    assert api("GET", "/runs/1/stats/rtp_mos")["stats_data"] == []
+    for kind in ("markdown", "html", "junit"):
+        for number, gone in ((1, True), (4, False)):
+            text = html.unescape(c.request("GET", f"/runs/{number}/report/{kind}").text)
+            assert (f"metrics were deleted on {at}" in text) == gone, text
+            assert ("SIP messages were deleted" in text) == gone
+
+    def shown(number):
+        done = subprocess.run([build / "offhook", "run", "show", str(number)], text=True, check=True,
+                              capture_output=True, timeout=60, env={
+                                  **os.environ, "OFFHOOK_URL": c.witness().url,
+                                  "OFFHOOK_KEY": ":".join(c.keys["admin"])})
+        return done.stdout
+
+    assert f"metrics were deleted on {at} (UTC): retention" in shown(1)
+    assert "deleted" not in shown(4)
+
+
+def test_interrupted_by_a_crash(stored):
+    """What was marked is deleted after a restart, even without the setting; it was never shown again."""
+    rows = Rows(stored.c)
+    series = rows.db.execute("SELECT id FROM series WHERE run_id = 1").fetchone()[0]
+    rows.db.execute("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) "
+                    "INSERT INTO point SELECT ?, ? - i, 'lease', 1, 1, 1, 1, 1, 1, 1, 1, 0, NULL FROM n",
+                    (series, T0))
+    rows.db.commit()
+    rows.db.close()
+    api = stored.start(retention_check_s=86400, retention_metrics_days=35)
+    wait(lambda: stored.points(1) < 200010)
+    stored.c.kill()
+    assert stored.points(1) > 0
+    stored.start(retention_metrics_days=0)
+    assert api("GET", "/runs/1/stats/rtp_mos")["stats_data"] == []
+    assert api("GET", "/runs/1")["run"]["metrics_removed_at"]
+    wait(stored.done)
+    assert stored.points(1) == 0 and stored.points(2) == 10
+    assert len(stored.entries()) == 1
