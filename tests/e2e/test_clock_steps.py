@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import bench
+from agent import Agent
 from bench import Bench, FAULTS
 
 HOUR = 3600
@@ -107,5 +108,31 @@ def test_it_is_set_back_while_no_controller_runs(tmp_path, ports, clock):
         run = b.wait(session)
         assert run["status"] == "passed", run
         b.wait_online()
+        after, _ = b.run(b.single_call(duration=1))
+        assert after["status"] == "passed", after
+
+
+class SetAgent(Agent):
+    """An agent whose clock can be set, and that of its engines."""
+    clock = None
+
+    def start(self):
+        with pytest.MonkeyPatch.context() as patch:
+            clock = SetAgent.clock = SetAgent.clock or Clock(self.state_dir.parent)
+            clock.preload(patch)
+            return super().start()
+
+
+@pytest.mark.parametrize("seconds", [HOUR, -HOUR], ids=["forward", "back"])
+def test_that_of_an_agent_is_set_during_a_run(tmp_path, ports, monkeypatch, seconds):
+    monkeypatch.setattr(bench, "Agent", SetAgent)
+    monkeypatch.setattr(SetAgent, "clock", None)
+    with Bench(tmp_path, ports, **FAULTS) as b:
+        session = established(b)
+        SetAgent.clock.set_forward(seconds)
+        run = b.wait(session)
+        assert run["status"] == "passed", run
+        report = b.report(session)
+        bench.assert_no_flaws(report)
         after, _ = b.run(b.single_call(duration=1))
         assert after["status"] == "passed", after
