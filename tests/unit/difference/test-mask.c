@@ -67,7 +67,7 @@ static void test_parameters(void **state)
 		  "Digest username=\"bob\", realm=\"b\", nonce=\"1\", "
 		  "uri=\"sip:b:5061\", response=\"e56131\", nc=00000001",
 		  "Digest username=*, realm=\"b\", nonce=*, "
-		  "uri=\"sip:b:5061\", response=*, nc=*");
+		  "uri=*, response=*, nc=*");
 }
 
 /* What two runs are to be told apart by stays. */

@@ -1,0 +1,77 @@
+"""What changed between two runs through a proxy and a media relay: registration, digest, two
+roles of our own (docs/reference/differences.md)."""
+import json
+
+import pytest
+
+from bench import Bench
+from ports import PortBlock
+from relay import TO_CALLER, Relay
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    ports = PortBlock()
+    with Relay(ports.control, ports.relay, direction=TO_CALLER) as relay, \
+            Bench(tmp_path_factory.mktemp("differences"), ports, relay=relay) as bench:
+        bench.media_relay = relay
+        bench.test_id = bench.single_call(duration=3)
+        yield bench
+    ports.close()
+
+
+def passing(lab):
+    run, _ = lab.run(lab.test_id)
+    assert run["status"] == "passed", run["result_description"]
+    return run
+
+
+def test_equal_runs_have_no_difference(lab):
+    before = passing(lab)
+    for _ in range(5):
+        run = passing(lab)
+        answer = lab.api("GET", f"/runs/{run['id']}/differences?with={before['id']}")
+        assert answer["differences"] == [] and answer["further"] == 0, \
+            json.dumps(answer["differences"], indent=1)
+        before = run
+
+
+def test_loss_of_the_relay_is_named(lab):
+    before = passing(lab)
+    lab.media_relay.loss = 0.1
+    try:
+        run, _ = lab.run(lab.test_id)
+    finally:
+        lab.media_relay.loss = 0.0
+    answer = lab.api("GET", f"/runs/{run['id']}/differences?with={before['id']}")
+    assert any(d["sentence"].startswith("Packet loss") for d in answer["differences"][:2]), \
+        json.dumps(answer["differences"], indent=1)
+
+
+PLANTED = {
+    "header": ({"step.1.1.custom_headers": [["X-Tenant", "blue"]]}, "X-Tenant"),
+    "encryption": ({"step.0.1.media_encryption": "sdes", "step.1.1.media_encryption": "sdes"}, "media_encryption"),
+    "codec": ({"step.1.1.audio_codecs": ["PCMA"]}, "audio_codecs"),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_override_is_named(lab, name):
+    before = passing(lab)
+    overrides, part = PLANTED[name]
+    run, _ = lab.run(lab.test_id, overrides)
+    answer = lab.api("GET", f"/runs/{run['id']}/differences?with={before['id']}")
+    assert any(part in d["sentence"] for d in answer["differences"][:2]), \
+        json.dumps(answer["differences"], indent=1)
+
+
+def test_refused_password_is_named(lab):
+    """A credential that the registrar refuses: nothing else happens."""
+    before = passing(lab)
+    run, _ = lab.run(lab.test_id, {
+        "step.0.0.credential_pool": lab.credentials("wrong", {"1002": "wrong"})})
+    assert run["status"] == "failed"
+    answer = lab.api("GET", f"/runs/{run['id']}/differences")
+    assert answer["before"]["id"] == before["id"]
+    assert any("REGISTER" in d["sentence"] for d in answer["differences"][:2]), \
+        json.dumps(answer["differences"], indent=1)
