@@ -1,12 +1,17 @@
 """What changed between two runs through a proxy and a media relay: registration, digest, two
 roles of our own (docs/reference/differences.md)."""
+import itertools
 import json
+import os
 
 import pytest
 
 from bench import Bench
 from ports import PortBlock
 from relay import TO_CALLER, Relay
+
+# More of them: the environment variable OFFHOOK_EQUAL_RUNS.
+RUNS = int(os.environ.get("OFFHOOK_EQUAL_RUNS", "6"))
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +32,12 @@ def passing(lab):
 
 
 def test_equal_runs_have_no_difference(lab):
-    before = passing(lab)
-    for _ in range(5):
-        run = passing(lab)
-        answer = lab.api("GET", f"/runs/{run['id']}/differences?with={before['id']}")
+    """Each run with each other one: 15 pairs of six runs."""
+    runs = [passing(lab) for _ in range(RUNS)]
+    for before, after in itertools.combinations(runs, 2):
+        answer = lab.api("GET", f"/runs/{after['id']}/differences?with={before['id']}")
         assert answer["differences"] == [] and answer["further"] == 0, \
             json.dumps(answer["differences"], indent=1)
-        before = run
 
 
 def test_loss_of_the_relay_is_named(lab):
