@@ -74,6 +74,9 @@ def test_failed_run_is_told(lab, make_test):
                  "is_failed", "tags", "attempt", "stopped_at"):
         assert told[name] == shown[name], name
     assert (told["status"], told["is_failed"]) == ("failed", 1)
+    changed = lab.c.api("GET", f"/runs/{run}/differences")["differences"]
+    assert told["differences"] == changed
+    assert told["what_changed"] == " ".join(d["sentence"] for d in changed)
     headers = request["headers"]
     assert headers["Content-Type"] == "application/json"
     assert headers["X-Offhook-Delivery"] == f"{found['id']}-1"
@@ -143,6 +146,11 @@ def test_recovery_is_told_once(lab, make_test):
         assert [(t["test_id"], t["status"]) for t in sorted(told, key=lambda t: t["id"])
                 if t["test_id"] == both] == expected[:5]
         assert sorted((t["test_id"], t["status"]) for t in told) == sorted(expected)
+        # a failed run is told with what changed since one passed, others without
+        for t in told:
+            changed = lab.c.api("GET", f"/runs/{t['id']}/differences")["differences"]
+            assert t["differences"] == (changed if t["status"] == "failed" else [])
+            assert bool(t["what_changed"]) == bool(t["differences"])
         runs = lab.c.api("GET", f"/runs?filtername=test_id&filterval={alone}&count=100")["runs"]
         ids = [run["id"] for run in runs][::-1]
         # of the nine runs and their three repetitions that ended

@@ -16,7 +16,7 @@
 #include "control/server/api/scenarios.h"
 #include "control/server/api/start.h"
 #include "control/server/api/users.h"
-#include "control/server/report/run_difference.h"
+#include "control/server/report/differences.h"
 #include "control/server/report/run_report.h"
 
 #include <string.h>

@@ -1,12 +1,15 @@
 #include "control/server/callback/callback.h"
 #include "control/server/callback/render.h"
 
+#include "base/buf.h"
 #include "base/log.h"
+#include "control/server/compare/run_difference.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_callback.h"
 #include "control/server/store/store_follow.h"
 #include "control/server/store/store_run.h"
 #include "control/wire/json.h"
+#include "control/wire/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +23,40 @@ static const char *text_or_null(const json_t *object, const char *member)
 	return json_string_value(json_object_get(object, member));
 }
 
-/* The body about a run: the run object, report_url and conditions. */
+/* What changed since the last passed run: `differences`, as GET
+ * /runs/ID/differences has them, and `what_changed`, their sentences. Both are
+ * empty for a run that did not fail, or if no run passed before. */
+static int add_differences(struct store *store, json_t *run)
+{
+	json_t *found = NULL, *list, *one;
+	struct buf text;
+	size_t i;
+	int err = -ENOENT;
+
+	if (strcmp(text_of(run, "session_status"), "failed") == 0)
+		err = run_difference_last_passed(store, run, &found);
+	if (err && err != -ENOENT)
+		return err;
+	list = found ? json_incref(json_object_get(found, "differences"))
+		     : json_array();
+	json_decref(found);
+	err = 0;
+	buf_init(&text, RENDER_BYTES_MAX);
+	json_array_foreach(list, i, one)
+	{
+		if (!err)
+			err = buf_texts(&text, i ? " " : "",
+					text_of(one, "sentence"), NULL);
+	}
+	if (json_object_set_new(run, "differences", list) ||
+	    json_object_set_new(run, "what_changed",
+				json_string(text.used ? text.data : "")))
+		err = -ENOMEM;
+	buf_release(&text);
+	return err;
+}
+
+/* The body about a run: the run object, report_url, conditions, differences. */
 static int read_run(struct store *store, const struct callback_due *due,
 		    const char *base_url, json_t **ret)
 {
@@ -43,6 +79,8 @@ static int read_run(struct store *store, const struct callback_due *due,
 						     base_url, due->key)))
 		err = -ENOMEM;
 	(void)json_object_del(run, "kiosk_id");
+	if (!err)
+		err = add_differences(store, run);
 	*ret = run;
 	return err;
 }

@@ -36,6 +36,8 @@ static const char *const names[] = {
 	"conditions",
 	"report_mode",
 	"report_url",
+	"differences",
+	"what_changed",
 	"project_run_uuid",
 	"run_status",
 	"total_tests",

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "control/render/plot.h"
 #include "control/render/render.h"
-#include "control/server/report/run_difference.h"
+#include "control/server/compare/run_difference.h"
 #include "control/server/store/store_ingest.h"
 #include "control/server/store/store_project.h"
 #include "control/server/store/store_report.h"

@@ -1,19 +1,14 @@
-#include "control/server/report/run_difference.h"
+#include "control/server/compare/run_difference.h"
 
-#include "base/log.h"
 #include "base/str.h"
 #include "control/server/difference/difference.h"
 #include "control/server/difference/facts.h"
-#include "control/server/request/fields.h"
-#include "control/server/request/request.h"
 #include "control/server/store/store_ingest.h"
 #include "control/server/store/store_report.h"
 #include "control/server/store/store_run.h"
 #include "control/wire/text.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <string.h>
 
 /* ---- the facts of a run ---- */
 
@@ -124,7 +119,7 @@ int run_difference(struct store *store, const json_t *before,
 
 /* ---- the run that it is compared with ---- */
 
-static int last_passed(struct store *store, const json_t *run, json_t **ret)
+int run_last_passed(struct store *store, const json_t *run, json_t **ret)
 {
 	char key[STR_DECIMAL_BYTES];
 	int64_t id;
@@ -139,90 +134,11 @@ int run_difference_last_passed(struct store *store, const json_t *run,
 			       json_t **ret)
 {
 	json_t *passed;
-	int err = last_passed(store, run, &passed);
+	int err = run_last_passed(store, run, &passed);
 
 	if (err)
 		return err;
 	err = run_difference(store, passed, run, ret);
 	json_decref(passed);
 	return err;
-}
-
-/* ---- GET /runs/:id/differences ---- */
-
-static const char *asked_for(const struct request *req)
-{
-	json_t *query = request_query(req), *pair;
-	size_t i;
-
-	json_array_foreach(query, i, pair)
-	{
-		if (strcmp(json_string_value(json_array_get(pair, 0)),
-			   "with") == 0)
-			return json_string_value(json_array_get(pair, 1));
-	}
-	return NULL;
-}
-
-static json_t *head_of(const json_t *run)
-{
-	return json_pack("{s:O, s:O, s:O?, s:O?, s:O?}", "id",
-			 json_object_get(run, "id"), "session_id",
-			 json_object_get(run, "session_id"), "test_name",
-			 json_object_get(run, "test_name"), "session_status",
-			 json_object_get(run, "session_status"), "started_at",
-			 json_object_get(run, "started_at"));
-}
-
-static bool is_finished(const json_t *run)
-{
-	return json_integer_value(json_object_get(run, "is_finished")) != 0;
-}
-
-static void reply_differences(struct reply *rep, struct store *store,
-			      const json_t *before, const json_t *after)
-{
-	json_t *answer = NULL;
-	int err = 0;
-
-	if (before)
-		err = run_difference(store, before, after, &answer);
-	else
-		answer = json_pack("{s:[], s:i}", "differences", "further", 0);
-	if (err) {
-		log_error("differences of run %s: %s",
-			  text_of(after, "session_id"), strerror(-err));
-		reply_problem(rep, 503, "the runs could not be compared: %s",
-			      strerror(-err));
-		return;
-	}
-	json_object_set_new(answer, "before",
-			    before ? head_of(before) : json_null());
-	json_object_set_new(answer, "after", head_of(after));
-	reply_json(rep, 200, answer);
-}
-
-void run_differences(struct request *req, struct reply *rep)
-{
-	struct store *store = request_store(req);
-	const char *with = asked_for(req);
-	json_t *before = NULL, *after = NULL;
-	int err = store_run_get(store, request_param(req, 0), &after);
-
-	if (!err && with)
-		err = store_run_get(store, with, &before);
-	else if (!err)
-		err = last_passed(store, after, &before);
-	if (err == -ENOENT && after && !with)
-		err = 0; /* no run passed before */
-	if (err)
-		reply_store_error(rep, err, "run");
-	else if (!is_finished(after) || (before && !is_finished(before)))
-		reply_problem(rep, 409,
-			      "the run is in progress: it is compared when it "
-			      "is over");
-	else
-		reply_differences(rep, store, before, after);
-	json_decref(before);
-	json_decref(after);
 }
