@@ -35,6 +35,10 @@ struct controller_conf {
 	bool session_status_alias;
 	uint32_t rate_limit; /* requests/s a key; 0: no limit */
 	uint32_t rate_burst;
+	/* starts of runs; 0: no limit */
+	uint32_t key_runs_limit;     /* in progress, of a key or user */
+	uint32_t project_runs_limit; /* in progress */
+	uint64_t project_bytes_limit;
 
 	/* data on disk */
 	char state_dir[CONF_PATH_BYTES];

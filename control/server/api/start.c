@@ -10,6 +10,7 @@
 #include "control/server/run/start.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_lease_run.h"
+#include "control/server/store/store_run_limit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -63,6 +64,54 @@ static void reply_store(struct reply *rep, int err)
 		reply_header(rep, "Retry-After", "5");
 }
 
+static struct run_limits limits_of(struct request *req)
+{
+	const struct controller_conf *conf = request_conf(req);
+
+	return (struct run_limits){
+		.key_id = request_key_id(req),
+		.limit = {
+			[RUN_LIMIT_KEY_RUNS] = conf->key_runs_limit,
+			[RUN_LIMIT_PROJECT_RUNS] = conf->project_runs_limit,
+			[RUN_LIMIT_PROJECT_BYTES] =
+				(int64_t)conf->project_bytes_limit,
+		}};
+}
+
+static void reply_limit(struct reply *rep, const struct run_limits *limits,
+			const char *project)
+{
+	const long long present = (long long)limits->present;
+	const long long limit = (long long)limits->limit[limits->exceeded];
+
+	switch (limits->exceeded) {
+	case RUN_LIMIT_KEY_RUNS:
+		reply_problem(rep, 429,
+			      "this key or user has %lld of at most %lld runs "
+			      "in progress (key_runs_limit): wait for one to "
+			      "end, or stop one",
+			      present, limit);
+		reply_header(rep, "Retry-After", "5");
+		break;
+	case RUN_LIMIT_PROJECT_RUNS:
+		reply_problem(rep, 409,
+			      "project %.100s has %lld of at most %lld runs in "
+			      "progress (project_runs_limit): wait for one to "
+			      "end, or stop one",
+			      project, present, limit);
+		break;
+	case RUN_LIMIT_PROJECT_BYTES:
+	case RUN_LIMIT_KINDS:
+		reply_problem(
+			rep, 409,
+			"project %.100s stores %lld of at most %lld bytes "
+			"(project_bytes_limit): delete runs of it, or let "
+			"retention do so",
+			project, present, limit);
+		break;
+	}
+}
+
 static void reply_started(struct request *req, struct reply *rep,
 			  const struct run_start *start,
 			  const struct run_started *run)
@@ -92,8 +141,10 @@ static void reply_started(struct request *req, struct reply *rep,
 void start_test(struct request *req, struct reply *rep, json_t *test,
 		const char *const *known, json_t *errors)
 {
+	struct run_limits limits = limits_of(req);
 	const struct run_start start = {
 		.test = test,
+		.limits = &limits,
 		.report_mode = report_mode(req, errors),
 		.retries_left = (unsigned)json_integer_value(
 			json_object_get(test, "retries_on_failure")),
@@ -112,6 +163,10 @@ void start_test(struct request *req, struct reply *rep, json_t *test,
 				errors, &started);
 	if (err == -EINVAL) {
 		start_refuse(rep, errors);
+	} else if (err == -EDQUOT) {
+		reply_limit(rep, &limits,
+			    json_string_value(
+				    json_object_get(test, "project_name")));
 	} else if (err) {
 		reply_store(rep, err);
 	} else {

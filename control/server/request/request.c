@@ -92,6 +92,11 @@ int64_t request_agent_id(const struct request *req)
 	return req->agent_id;
 }
 
+int64_t request_key_id(const struct request *req)
+{
+	return req->key_id;
+}
+
 bool request_waited(const struct request *req)
 {
 	return req->waited;

@@ -63,6 +63,8 @@ const char *request_base_url(const struct request *req);
 bool request_secure(const struct request *req);
 /** The id of the agent that sent the request; 0: not an agent. */
 int64_t request_agent_id(const struct request *req);
+/** The API key that the request has; negative: a user of the pages; 0: neither. */
+int64_t request_key_id(const struct request *req);
 /** True at the last call of a request that was parked: reply now. */
 bool request_waited(const struct request *req);
 

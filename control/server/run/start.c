@@ -99,6 +99,7 @@ int run_start(struct store *store, const struct controller_conf *conf,
 		.created_at = lease_clock_ms(),
 		.retries_left = start->retries_left,
 		.attempt = 1,
+		.limits = start->limits,
 	};
 	int err;
 

@@ -9,6 +9,7 @@
 #include "control/server/store/store_follow.h"
 
 struct controller_conf;
+struct run_limits;
 
 struct run_start {
 	json_t *test; /* of store_test_load(), overrides applied; borrowed */
@@ -17,6 +18,7 @@ struct run_start {
 	const struct retry_turn *retry;       /* NULL: it is a first attempt */
 	const struct project_turn *project;   /* NULL: of no project run */
 	const struct schedule_turn *schedule; /* NULL: of no schedule */
+	struct run_limits *limits;            /* NULL: none are checked */
 };
 
 struct run_started {
@@ -30,7 +32,8 @@ struct run_started {
  * @param errors  array; what is wrong with the test is added as {pointer,
  *                detail}
  * @return 0; -EINVAL errors has the reasons; -EALREADY the turn was taken;
- *         -EBADMSG a password cannot be read; -EIO; -ENOMEM
+ *         -EDQUOT a limit, as start->limits says; -EBADMSG a password cannot be
+ *         read; -EIO; -ENOMEM
  */
 int run_start(struct store *store, const struct controller_conf *conf,
 	      const struct run_start *start, json_t *errors,

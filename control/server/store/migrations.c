@@ -21,6 +21,9 @@ const struct migration migrations[] = {
 	{13, "audit log", schema_013, NULL},
 	{14, "deletion in chunks", schema_014, NULL},
 	{15, "retention", schema_015, NULL},
+	{16, "limits of keys",
+	 /* of api_key that started the run; negative: a user of the pages */
+	 "ALTER TABLE run ADD COLUMN key_id INTEGER;", NULL},
 };
 
 const size_t migration_count = sizeof(migrations) / sizeof(*migrations);

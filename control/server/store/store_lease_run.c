@@ -6,6 +6,7 @@
 #include "control/server/store/store_follow.h"
 #include "control/server/store/store_lease_db.h"
 #include "control/server/store/store_run_internal.h"
+#include "control/server/store/store_run_limit.h"
 #include "control/server/store/store_schedule.h"
 #include "control/server/store/store_secret.h"
 #include "control/server/store/store_verdict.h"
@@ -62,6 +63,7 @@ static int insert_run(struct db *db, const struct run_new *run,
 		callback_box,
 		db_text(print),
 		db_text(callback_on(test)),
+		id_or_null(run->limits ? run->limits->key_id : 0),
 	};
 	int err = -ENOMEM;
 
@@ -75,10 +77,10 @@ static int insert_run(struct db *db, const struct run_new *run,
 			"interval_s, max_duration_s, created_at, attempt, "
 			"retry_of, retries_left, retry_box, callback_state, "
 			"project_run_id, project_position, callback_box, "
-			"test_print, callback_on, phase, status) "
+			"test_print, callback_on, key_id, phase, status) "
 			"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, "
 			"$10, $11, $12, $13, $14, $15, $16, $17, $18, $19, "
-			"$20, $21, $22, $23, $24, $25, $26, 'queued', "
+			"$20, $21, $22, $23, $24, $25, $26, $27, 'queued', "
 			"'running') "
 			"RETURNING id",
 			LEASE_PARAMS(params), ret_id);
@@ -185,6 +187,10 @@ int store_run_create(struct store *s, const struct run_new *run,
 	if (err)
 		goto out;
 	err = take_turn(db, run);
+	if (!err && run->limits)
+		err = run_limits_check(db, run->limits,
+				       json_integer_value(json_object_get(
+					       run->test, "project_id")));
 	if (!err)
 		err = insert_run(db, run,
 				 box ? db_blob(box, box_len) : db_text(NULL),

@@ -34,6 +34,7 @@ struct run_role {
 	json_t *spec;        /* stored encrypted, until the lease ends */
 };
 
+struct run_limits;
 struct schedule_turn;
 
 struct run_new {
@@ -55,13 +56,15 @@ struct run_new {
 	int64_t project_run_id;               /* 0: none */
 	int64_t project_position;             /* of the test in it */
 	const struct schedule_turn *schedule; /* NULL: of no schedule */
+	struct run_limits *limits;            /* NULL: none are checked */
 };
 
 /**
  * Insert a run in phase `queued` and its leases in state `waiting`, in one
  * transaction. If the run is a further attempt, or the turn of a project run or
  * schedule, it takes that turn in the same transaction.
- * @return 0; -EALREADY the turn was taken or called off; -EIO; -ENOMEM
+ * @return 0; -EALREADY the turn was taken or called off; -EDQUOT a limit, as
+ *         `limits` says; -EIO; -ENOMEM
  */
 int store_run_create(struct store *s, const struct run_new *run,
 		     int64_t *ret_id);
