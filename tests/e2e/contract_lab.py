@@ -280,12 +280,12 @@ def without_database():
         token = seed(c)
         agent = FakeAgent(c, token, "agent")
         c.stop()
+        c.start()  # which reads them
         db = sqlite3.connect(c.state_dir / "offhook.db")
         for table in ("api_key", "agent", "agent_pool"):
             db.execute(f"ALTER TABLE {table} RENAME TO lost_{table}")
         db.commit()
         db.close()
-        c.start()
         c.agent_auth = agent.auth
         c.registration = {
             "token": token, "name": "other", "version": "1", "protocols": [1]}
