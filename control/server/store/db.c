@@ -64,6 +64,11 @@ void db_rollback(struct db *db)
 	db->driver->rollback(db);
 }
 
+uint64_t db_connections(const struct db *db)
+{
+	return db->driver->connections(db);
+}
+
 const char *db_error(const struct db *db)
 {
 	return db->driver->error(db);

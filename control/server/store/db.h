@@ -58,17 +58,22 @@ int db_integer_row(const struct db_value *row, size_t columns, void *arg);
 
 /** Run one statement. @return rows delivered or changed, >= 0; -EEXIST unique
  * constraint violated; -ENOTEMPTY foreign key violated (the row is in use, or
- * refers to a row that does not exist); -EBUSY; -EIO (reason by db_error()); or
- * the handler's value */
+ * refers to a row that does not exist); -EBUSY; -ENOTCONN the connection was lost,
+ * and with it the transaction; -EIO (reason by db_error()); or the handler's
+ * value */
 int db_query(struct db *db, const char *sql, const struct db_value *params,
 	     size_t count, db_row_h *row_h, void *arg);
 
-/** Run several statements without parameters. @return 0; -EIO */
+/** Run several statements without parameters, in SQLite's words for types and
+ * triggers; PostgreSQL gets its own (postgresql_text.h). @return 0; -EIO */
 int db_script(struct db *db, const char *sql);
 
 int db_begin(struct db *db); /* write transaction at once, no upgrade */
 int db_commit(struct db *db);
 void db_rollback(struct db *db);
+
+/** How often the connection was made: once, and once more after each loss. */
+uint64_t db_connections(const struct db *db);
 
 /** The last error's text of this connection, for the log; never NULL. */
 const char *db_error(const struct db *db);

@@ -17,6 +17,7 @@ struct db_driver {
 	int (*begin)(struct db *db);
 	int (*commit)(struct db *db);
 	void (*rollback)(struct db *db);
+	uint64_t (*connections)(const struct db *db);
 	const char *(*error)(const struct db *db);
 	void (*close)(struct db *db); /* not NULL */
 };

@@ -313,6 +313,12 @@ static const char *error_text(const struct db *db)
 	return sq ? sqlite3_errmsg(sq) : "out of memory";
 }
 
+static uint64_t connections(const struct db *db)
+{
+	(void)db;
+	return 1;
+}
+
 static const struct db_driver driver = {
 	.dialect = DB_SQLITE,
 	.query = query,
@@ -320,6 +326,7 @@ static const struct db_driver driver = {
 	.begin = begin,
 	.commit = commit,
 	.rollback = rollback,
+	.connections = connections,
 	.error = error_text,
 	.close = close_file,
 };

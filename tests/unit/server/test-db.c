@@ -1,3 +1,8 @@
+/*
+ * What db.h promises, of both kinds of database: SQLite, or PostgreSQL if
+ * OFFHOOK_TEST_DATABASE has the URI of an empty one.
+ */
+#include "control/server/store/db_postgresql.h"
 #include "control/server/store/db_sqlite.h"
 
 #include "tests/unit/temp.h"
@@ -14,22 +19,31 @@ struct fixture {
 	struct db *reader;
 };
 
+static const char *uri; /* NULL: SQLite */
+
+static int open_db(struct fixture *f, struct db **ret, bool read_only)
+{
+	return uri ? db_postgresql_open(ret, uri, read_only)
+		   : db_sqlite_open(ret, temp_path(&f->temp, "db"), read_only);
+}
+
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	temp_make(&f->temp);
 	*state = f;
-	assert_int_equal(
-		db_sqlite_open(&f->writer, temp_path(&f->temp, "db"), false),
-		0);
+	assert_int_equal(open_db(f, &f->writer, false), 0);
+	assert_int_equal(db_script(f->writer, "DROP TABLE IF EXISTS t;"
+					      "DROP TABLE IF EXISTS p;"),
+			 0);
 	assert_int_equal(db_script(f->writer,
 				   "CREATE TABLE p (id INTEGER PRIMARY KEY);"
 				   "CREATE TABLE t (id INTEGER PRIMARY KEY, "
 				   "name TEXT UNIQUE, v REAL, b BLOB, "
 				   "p INTEGER REFERENCES p(id));"),
 			 0);
-	return db_sqlite_open(&f->reader, temp_path(&f->temp, "db"), true);
+	return open_db(f, &f->reader, true);
 }
 
 static int teardown(void **state)
@@ -172,6 +186,69 @@ static void test_rollback_leaves_nothing(void **state)
 	assert_int_equal(count(f->reader), 1);
 }
 
+static void test_an_error_fails_the_transaction(void **state)
+{
+	struct fixture *f = *state;
+	int err;
+
+	assert_int_equal(db_begin(f->writer), 0);
+	insert(f->writer, "a");
+	assert_int_equal(insert(f->writer, "a"), -EEXIST);
+	/* PostgreSQL takes nothing more than ROLLBACK, and COMMIT is not it */
+	err = db_commit(f->writer);
+	assert_int_equal(err, db_dialect(f->writer) == DB_SQLITE ? 0 : -EIO);
+	db_rollback(f->writer);
+	assert_int_equal(count(f->reader), err ? 0 : 1);
+	assert_int_equal(insert(f->writer, "b"), 1);
+}
+
+static int check_numbers(const struct db_value *row, size_t columns, void *arg)
+{
+	(void)arg;
+	assert_int_equal(columns, 4);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(row[i].type, DB_INT);
+	assert_int_equal(row[0].integer, INT64_C(6000000000));
+	assert_int_equal(row[1].integer, 1);
+	assert_true(db_number(&row[2]) == 1.5);
+	assert_int_equal(row[3].integer, INT64_C(5000000001));
+	return 0;
+}
+
+static void test_numbers_are_of_eight_bytes(void **state)
+{
+	struct fixture *f = *state;
+	const struct db_value params[] = {DB_I(INT64_C(5000000000))};
+
+	insert(f->writer, "a");
+	assert_int_equal(db_query(f->writer, "UPDATE t SET v = 1.5", NULL, 0,
+				  NULL, NULL),
+			 1);
+	db_query(f->writer,
+		 "INSERT INTO p (id) VALUES (1000000000), "
+		 "(2000000000), (3000000000)",
+		 NULL, 0, NULL, NULL);
+	assert_int_equal(
+		db_query(f->reader,
+			 "SELECT sum(id), (SELECT count(*) FROM t) = 1, "
+			 "(SELECT sum(v) FROM t), $1 + 1 FROM p",
+			 params, 1, check_numbers, NULL),
+		1);
+}
+
+static void test_texts_are_in_the_order_of_bytes(void **state)
+{
+	struct fixture *f = *state;
+	int64_t n = -1;
+
+	insert(f->writer, "b");
+	insert(f->writer, "B");
+	insert(f->writer, "_");
+	db_query(f->reader, "SELECT count(*) FROM t WHERE name < 'a'", NULL, 0,
+		 count_rows, &n);
+	assert_int_equal(n, 2);
+}
+
 static int stop_at_once(const struct db_value *row, size_t columns, void *arg)
 {
 	(void)row;
@@ -245,9 +322,13 @@ int main(void)
 		CASE(test_errors_are_told_apart),
 		CASE(test_changes_are_counted),
 		CASE(test_rollback_leaves_nothing),
+		CASE(test_an_error_fails_the_transaction),
+		CASE(test_numbers_are_of_eight_bytes),
+		CASE(test_texts_are_in_the_order_of_bytes),
 		CASE(test_row_handlers),
 		CASE(test_many_statements),
 	};
 
+	uri = getenv("OFFHOOK_TEST_DATABASE");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,766 @@
+#include "control/server/store/db_postgresql.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "control/server/store/db_driver.h"
+#include "control/server/store/postgresql_text.h"
+
+#include <errno.h>
+#include <libpq-fe.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SERVER_VERSION_MIN 150000 /* as PQserverVersion() writes 15.0 */
+
+/* Prepared statements kept, as many as for SQLite. */
+#define STATEMENTS_MAX 128
+#define PARAMS_MAX     64
+#define COLUMNS_MAX    64
+#define ERROR_BYTES    256
+#define SCRIPT_BYTES   (1024 * 1024)
+#define SESSION_BYTES  128
+
+/* A server that says nothing for longer is taken as lost. It cancels a statement
+ * by itself before (statement_timeout below). */
+#define ANSWER_TIMEOUT_NS (35 * NS_PER_S)
+#define NO_TIMEOUT        INT64_MAX
+
+/* Pause after a failed attempt to connect. */
+#define CONNECT_PAUSE_NS NS_PER_S
+
+/* The key of the advisory lock: "offhook" in ASCII. */
+#define LOCK_KEY "31356312439713643"
+
+/* Options of libpq that a URI need not name. Dead peers are found after 25 s. */
+static const char *const defaults[][2] = {
+	{"connect_timeout", "5"},
+	{"keepalives_idle", "10"},
+	{"keepalives_interval", "5"},
+	{"keepalives_count", "3"},
+	{"tcp_user_timeout", "25000"},
+	{"fallback_application_name", "offhook-controller"},
+};
+#define DEFAULTS (sizeof(defaults) / sizeof(*defaults))
+
+/* What the program relies on, whatever the server's configuration says: what was
+ * answered is on the disk (synchronous_commit may be stronger than on). The
+ * server drops a lock whose client is cut off by its own keepalives. */
+#define SESSION_SETTINGS                                                  \
+	"SET bytea_output = 'hex'; SET extra_float_digits = 1; "          \
+	"SET standard_conforming_strings = on; SET lock_timeout = '5s'; " \
+	"SET statement_timeout = '30s'; SET tcp_keepalives_idle = 10; "   \
+	"SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; " \
+	"SET default_transaction_isolation = 'read committed'; "          \
+	"SET default_transaction_deferrable = off; "                      \
+	"SELECT set_config('synchronous_commit', 'on', false) "           \
+	"WHERE current_setting('synchronous_commit') = 'off'; "
+
+struct statement {
+	char *sql; /* NULL: free */
+	unsigned number;
+	int count;
+	Oid types[PARAMS_MAX];
+};
+
+struct postgresql_db {
+	struct db base;
+	char *uri;                        /* constant; has secrets */
+	char name[POSTGRESQL_NAME_BYTES]; /* constant */
+	bool read_only;                   /* constant */
+	PGconn *conn;                     /* NULL: not connected */
+	bool in_transaction;
+	bool transaction_lost; /* with its connection */
+	uint64_t connections;
+	bool told;           /* the log says that there is no connection */
+	int64_t retry_at_ns; /* no attempt to connect before */
+	/* of the writer: the server's process and its start, to end it if the
+	 * server does not know yet that the connection is gone */
+	char session[2][SESSION_BYTES];
+	struct statement statements[STATEMENTS_MAX];
+	size_t next_evicted;
+	unsigned statement_number; /* the last one given */
+	char error[ERROR_BYTES];
+};
+
+static struct postgresql_db *of(struct db *db)
+{
+	return (struct postgresql_db *)db;
+}
+
+/* ---- the URI ---- */
+
+bool db_postgresql_is_uri(const char *database)
+{
+	return strncmp(database, "postgresql://", 13) == 0 ||
+	       strncmp(database, "postgres://", 11) == 0;
+}
+
+static const char *option(const PQconninfoOption *options, const char *keyword)
+{
+	for (const PQconninfoOption *o = options; o->keyword; o++)
+		if (strcmp(o->keyword, keyword) == 0)
+			return o->val;
+	return NULL;
+}
+
+void db_postgresql_name(const char *uri,
+			char name[static POSTGRESQL_NAME_BYTES])
+{
+	PQconninfoOption *options = PQconninfoParse(uri, NULL);
+	const char *host, *port, *database;
+
+	if (!options) {
+		str_print(name, POSTGRESQL_NAME_BYTES, "postgresql");
+		return;
+	}
+	host = option(options, "host");
+	port = option(options, "port");
+	database = option(options, "dbname");
+	snprintf(name, POSTGRESQL_NAME_BYTES, "postgresql://%s%s%s/%s",
+		 host ? host : "", port ? ":" : "", port ? port : "",
+		 database ? database : "");
+	PQconninfoFree(options);
+}
+
+/* Warnings of the server are in its own log. */
+static void drop_notice(void *arg, const char *message)
+{
+	(void)arg;
+	(void)message;
+}
+
+/* @return NULL out of memory, or the URI is none; logged */
+static PGconn *connect_to(const char *uri)
+{
+	/* libpq's text about a wrong URI may repeat its password */
+	PQconninfoOption *options = PQconninfoParse(uri, NULL);
+	const char *keywords[64], *values[64];
+	size_t count = 0;
+	PGconn *conn;
+
+	if (!options) {
+		log_error("database: not a URI of PostgreSQL "
+			  "(postgresql://USER@HOST:PORT/DATABASE?OPTION=VALUE, "
+			  "special characters as %%XX), or out of memory");
+		return NULL;
+	}
+	for (const PQconninfoOption *o = options; o->keyword && count < 56;
+	     o++) {
+		if (!o->val || strcmp(o->keyword, "client_encoding") == 0)
+			continue;
+		keywords[count] = o->keyword;
+		values[count++] = o->val;
+	}
+	for (size_t i = 0; i < DEFAULTS; i++) {
+		if (option(options, defaults[i][0]))
+			continue;
+		keywords[count] = defaults[i][0];
+		values[count++] = defaults[i][1];
+	}
+	keywords[count] = "client_encoding";
+	values[count++] = "UTF8";
+	keywords[count] = values[count] = NULL;
+	conn = PQconnectdbParams(keywords, values, 0);
+	PQconninfoFree(options);
+	if (conn)
+		PQsetNoticeProcessor(conn, drop_notice, NULL);
+	return conn;
+}
+
+/* ---- the connection ---- */
+
+/* libpq ends its texts with a line feed. */
+static void set_error(struct postgresql_db *db, const char *state,
+		      const char *text)
+{
+	snprintf(db->error, sizeof(db->error), "%s%s%s", state ? state : "",
+		 state ? ": " : "", text ? text : "no answer");
+	for (char *c = db->error; *c; c++)
+		if (*c == '\n' || *c == '\r')
+			*c = ' ';
+}
+
+static void disconnect(struct postgresql_db *db)
+{
+	PQfinish(db->conn);
+	db->conn = NULL;
+	for (size_t i = 0; i < STATEMENTS_MAX; i++) {
+		free(db->statements[i].sql);
+		db->statements[i].sql = NULL;
+	}
+	if (db->in_transaction)
+		db->transaction_lost = true;
+}
+
+/* @return -ENOTCONN */
+static int lose(struct postgresql_db *db, const char *text)
+{
+	set_error(db, NULL, text);
+	if (!db->told)
+		log_warning("database %s: the connection was lost: %s",
+			    db->name, db->error);
+	db->told = true;
+	disconnect(db);
+	return -ENOTCONN;
+}
+
+/* Wait for the end of a command. @return its last result; NULL: db lost */
+static PGresult *wait_for_result(struct postgresql_db *db, int64_t timeout_ns)
+{
+	const int64_t until = timeout_ns == NO_TIMEOUT
+				      ? INT64_MAX
+				      : clock_mono_ns() + timeout_ns;
+	PGresult *last = NULL, *result;
+
+	for (;;) {
+		struct pollfd fd = {.fd = PQsocket(db->conn), .events = POLLIN};
+
+		while (PQisBusy(db->conn)) {
+			if (clock_mono_ns() >= until) {
+				PQclear(last);
+				lose(db, "the server does not answer");
+				return NULL;
+			}
+			if (poll(&fd, 1, 1000) > 0 && !PQconsumeInput(db->conn))
+				break; /* PQgetResult() has the error */
+		}
+		result = PQgetResult(db->conn);
+		if (!result)
+			return last;
+		PQclear(last);
+		last = result;
+	}
+}
+
+/* Judge the result of a command. @return 0; else released: db_query()'s codes */
+static int check(struct postgresql_db *db, PGresult *result)
+{
+	const ExecStatusType status = PQresultStatus(result);
+	const char *state, *text;
+	int err;
+
+	if (result && (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK))
+		return 0;
+	if (!db->conn)
+		return -ENOTCONN;
+	state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+	text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	if (!text)
+		text = PQerrorMessage(db->conn);
+	err = PQstatus(db->conn) == CONNECTION_BAD ? -ENOTCONN
+						   : postgresql_error(state);
+	if (err == -ENOTCONN)
+		lose(db, text);
+	else
+		set_error(db, state, text);
+	PQclear(result);
+	return err;
+}
+
+/* Run text without parameters, in the simple protocol. */
+static int run_text(struct postgresql_db *db, const char *sql,
+		    int64_t timeout_ns, char tag[static SESSION_BYTES])
+{
+	PGresult *result = NULL;
+	int err;
+
+	if (PQsendQuery(db->conn, sql))
+		result = wait_for_result(db, timeout_ns);
+	err = check(db, result);
+	if (err)
+		return err;
+	str_copy(tag, SESSION_BYTES, PQcmdStatus(result));
+	PQclear(result);
+	return 0;
+}
+
+/* Ask for one row of two texts. */
+static int ask(struct postgresql_db *db, const char *sql,
+	       const char *const params[2], char (*ret)[SESSION_BYTES])
+{
+	PGresult *result = NULL;
+	int err;
+
+	if (PQsendQueryParams(db->conn, sql, params ? 2 : 0, NULL, params, NULL,
+			      NULL, 0))
+		result = wait_for_result(db, ANSWER_TIMEOUT_NS);
+	err = check(db, result);
+	if (err)
+		return err;
+	for (int i = 0; i < 2; i++)
+		str_copy(ret[i], SESSION_BYTES,
+			 PQntuples(result) > 0 ? PQgetvalue(result, 0, i) : "");
+	PQclear(result);
+	return 0;
+}
+
+/* Lock out other controllers. A connection of this process that the server has
+ * not given up yet is ended first. */
+static int take_lock(struct postgresql_db *db)
+{
+	const char *const mine[2] = {db->session[0], db->session[1]};
+	char answer[2][SESSION_BYTES];
+	int err = 0;
+
+	if (db->session[0][0])
+		err = ask(db,
+			  "SELECT pg_terminate_backend(pid, 3000), '' FROM "
+			  "pg_stat_activity WHERE pid = CAST($1 AS INTEGER) "
+			  "AND backend_start = CAST($2 AS TIMESTAMPTZ)",
+			  mine, answer);
+	/* waits for lock_timeout: a process that has just ended may still have it */
+	if (err == 0)
+		err = ask(db, "SELECT pg_advisory_lock(" LOCK_KEY "), ''", NULL,
+			  answer);
+	if (err == -EBUSY)
+		set_error(db, NULL,
+			  "in use by another controller: stop that one first, "
+			  "or ask it");
+	if (err)
+		return err;
+	return ask(db,
+		   "SELECT pid, backend_start FROM pg_stat_activity "
+		   "WHERE pid = pg_backend_pid()",
+		   NULL, db->session);
+}
+
+static int check_server(struct postgresql_db *db)
+{
+	const char *encoding = PQparameterStatus(db->conn, "server_encoding");
+
+	if (PQserverVersion(db->conn) < SERVER_VERSION_MIN)
+		set_error(db, NULL, "the server is older than PostgreSQL 15");
+	else if (!encoding || strcmp(encoding, "UTF8") != 0)
+		set_error(db, NULL,
+			  "the database's encoding is not UTF8: make it by "
+			  "createdb --template=template0 --encoding=UTF8");
+	else
+		return 0;
+	return -EIO;
+}
+
+static int set_up(struct postgresql_db *db)
+{
+	char tag[SESSION_BYTES];
+	int err;
+
+	if (PQstatus(db->conn) != CONNECTION_OK) {
+		set_error(db, NULL, PQerrorMessage(db->conn));
+		return -ENOTCONN;
+	}
+	err = check_server(db);
+	if (err == 0)
+		err = run_text(
+			db,
+			db->read_only ? SESSION_SETTINGS
+				"SET default_transaction_read_only = on"
+				      : SESSION_SETTINGS
+				"SET default_transaction_read_only = off",
+			ANSWER_TIMEOUT_NS, tag);
+	if (err == 0 && !db->read_only)
+		err = take_lock(db);
+	return err;
+}
+
+/* Connect if there is no connection. @return 0; -ENOTCONN; -EBUSY; -EIO */
+static int connect_again(struct postgresql_db *db)
+{
+	const bool told = db->told;
+	int err;
+
+	if (db->conn)
+		return 0;
+	if (clock_mono_ns() < db->retry_at_ns)
+		return -ENOTCONN;
+	db->conn = connect_to(db->uri);
+	if (!db->conn)
+		return -EIO;
+	db->told = true; /* set_up() need not say that it was lost */
+	err = set_up(db);
+	db->told = told;
+	if (err) {
+		disconnect(db);
+		db->retry_at_ns = clock_mono_ns() + CONNECT_PAUSE_NS;
+		return err;
+	}
+	if (told)
+		log_info("database %s: connected again", db->name);
+	db->told = false;
+	db->connections++;
+	return 0;
+}
+
+/* As connect_again(), for a database that has been in use. */
+static int reconnect(struct postgresql_db *db)
+{
+	const bool attempt = clock_mono_ns() >= db->retry_at_ns;
+	int err = connect_again(db);
+
+	if (err && attempt)
+		log_warning("database %s: %s", db->name, db->error);
+	return err ? -ENOTCONN : 0;
+}
+
+/* ---- statements ---- */
+
+static struct statement *statement_slot(struct postgresql_db *db)
+{
+	struct statement *s = &db->statements[db->next_evicted];
+	char sql[48], tag[SESSION_BYTES];
+
+	db->next_evicted = (db->next_evicted + 1) % STATEMENTS_MAX;
+	if (!s->sql)
+		return s;
+	free(s->sql);
+	s->sql = NULL;
+	snprintf(sql, sizeof(sql), "DEALLOCATE s%u", s->number);
+	return run_text(db, sql, ANSWER_TIMEOUT_NS, tag) ? NULL : s;
+}
+
+static int prepare_named(struct postgresql_db *db, const char *name,
+			 const char *sql, int count, const Oid *types)
+{
+	PGresult *result = NULL;
+	int err;
+
+	if (PQsendPrepare(db->conn, name, sql, count, types))
+		result = wait_for_result(db, ANSWER_TIMEOUT_NS);
+	err = check(db, result);
+	if (err == 0)
+		PQclear(result);
+	return err;
+}
+
+/* Let the server tell the types of the parameters. An integer that it takes as
+ * one of 4 bytes, as in "$1 + 1", is one of 8 to the store. */
+static int find_types(struct postgresql_db *db, const char *sql,
+		      struct statement *s)
+{
+	PGresult *result = NULL;
+	int err = prepare_named(db, "", sql, 0, NULL);
+
+	if (err)
+		return err;
+	if (PQsendDescribePrepared(db->conn, ""))
+		result = wait_for_result(db, ANSWER_TIMEOUT_NS);
+	err = check(db, result);
+	if (err)
+		return err;
+	s->count = PQnparams(result);
+	for (int i = 0; i < s->count && i < PARAMS_MAX; i++) {
+		s->types[i] = PQparamtype(result, i);
+		if (s->types[i] == POSTGRESQL_INT4)
+			s->types[i] = POSTGRESQL_INT8;
+	}
+	PQclear(result);
+	if (s->count <= PARAMS_MAX)
+		return 0;
+	set_error(db, NULL, "too many parameters");
+	return -EIO;
+}
+
+/* Find the kept statement of a text, or prepare it. */
+static int prepare(struct postgresql_db *db, const char *sql,
+		   const struct statement **ret)
+{
+	struct statement *s;
+	char name[16];
+	int err;
+
+	for (size_t i = 0; i < STATEMENTS_MAX; i++) {
+		s = &db->statements[i];
+		if (s->sql && strcmp(s->sql, sql) == 0) {
+			*ret = s;
+			return 0;
+		}
+	}
+	s = statement_slot(db);
+	if (!s)
+		return db->conn ? -EIO : -ENOTCONN;
+	err = find_types(db, sql, s);
+	if (err)
+		return err;
+	s->number = ++db->statement_number;
+	snprintf(name, sizeof(name), "s%u", s->number);
+	err = prepare_named(db, name, sql, s->count, s->types);
+	if (err)
+		return err;
+	s->sql = strdup(sql);
+	if (!s->sql)
+		return -ENOMEM;
+	*ret = s;
+	return 0;
+}
+
+static int send_statement(struct postgresql_db *db, const struct statement *s,
+			  const struct db_value *params, size_t count)
+{
+	char numbers[PARAMS_MAX][POSTGRESQL_NUMBER_BYTES], name[16];
+	const char *values[PARAMS_MAX];
+	int lengths[PARAMS_MAX], formats[PARAMS_MAX];
+
+	if ((size_t)s->count > count) {
+		set_error(db, NULL, "parameters are missing");
+		return -EIO;
+	}
+	for (int i = 0; i < s->count; i++) {
+		struct postgresql_param p;
+
+		if (postgresql_param(&params[i], s->types[i], numbers[i], &p)) {
+			set_error(db, NULL, "a parameter of another type");
+			return -EIO;
+		}
+		values[i] = p.bytes;
+		lengths[i] = p.len;
+		formats[i] = p.format;
+	}
+	snprintf(name, sizeof(name), "s%u", s->number);
+	/* not sent: wait_for_result() finds the connection broken */
+	PQsendQueryPrepared(db->conn, name, s->count, values, lengths, formats,
+			    0);
+	return 0;
+}
+
+/* @return 0 and the result; db_query()'s codes */
+static int execute(struct postgresql_db *db, const char *sql,
+		   const struct db_value *params, size_t count, PGresult **ret)
+{
+	const struct statement *s;
+	PGresult *result;
+	int err = prepare(db, sql, &s);
+
+	if (err == 0)
+		err = send_statement(db, s, params, count);
+	if (err)
+		return err;
+	result = wait_for_result(db, ANSWER_TIMEOUT_NS);
+	err = check(db, result);
+	if (err == 0)
+		*ret = result;
+	return err;
+}
+
+/* ---- rows ---- */
+
+static int read_row(const PGresult *result, int at, int columns,
+		    unsigned char *bytes, struct db_value *row)
+{
+	int err = 0;
+
+	for (int i = 0; i < columns && err == 0; i++) {
+		const size_t len = (size_t)PQgetlength(result, at, i);
+
+		if (PQgetisnull(result, at, i)) {
+			row[i] = (struct db_value){.type = DB_NULL};
+			continue;
+		}
+		err = postgresql_value(PQftype(result, i),
+				       PQgetvalue(result, at, i), len, bytes,
+				       &row[i]);
+		if (row[i].type == DB_BLOB)
+			bytes += row[i].len;
+	}
+	return err;
+}
+
+/* Bytes of the longest row as text: its columns of bytes need at most half. */
+static size_t longest_row(const PGresult *result, int rows, int columns)
+{
+	size_t longest = 0;
+
+	for (int at = 0; at < rows; at++) {
+		size_t len = 0;
+
+		for (int i = 0; i < columns; i++)
+			if (PQftype(result, i) == POSTGRESQL_BYTEA)
+				len += (size_t)PQgetlength(result, at, i);
+		if (len > longest)
+			longest = len;
+	}
+	return longest;
+}
+
+/* @return rows; negative error; the handler's value */
+static int deliver(struct postgresql_db *db, const PGresult *result,
+		   db_row_h *row_h, void *arg)
+{
+	const int rows = PQntuples(result), columns = PQnfields(result);
+	struct db_value row[COLUMNS_MAX];
+	unsigned char *bytes;
+	int err = 0;
+
+	if (columns > COLUMNS_MAX)
+		return -EIO;
+	if (!row_h)
+		return rows;
+	bytes = malloc(longest_row(result, rows, columns) / 2 + 1);
+	if (!bytes)
+		return -ENOMEM;
+	for (int at = 0; at < rows && err == 0; at++) {
+		if (read_row(result, at, columns, bytes, row)) {
+			set_error(db, NULL, "a column that cannot be read");
+			err = -EIO;
+		} else {
+			err = row_h(row, (size_t)columns, arg);
+		}
+	}
+	free(bytes);
+	return err ? err : rows;
+}
+
+static int query(struct db *base, const char *sql,
+		 const struct db_value *params, size_t count, db_row_h *row_h,
+		 void *arg)
+{
+	struct postgresql_db *db = of(base);
+	PGresult *result;
+	int err = -ENOTCONN;
+
+	/* outside a transaction a statement may run on its own, on another
+	 * connection; once more only if it changes nothing */
+	if (!db->in_transaction)
+		err = reconnect(db);
+	else if (!db->transaction_lost)
+		err = 0;
+	if (err == 0)
+		err = execute(db, sql, params, count, &result);
+	if (err == -ENOTCONN && db->read_only && reconnect(db) == 0)
+		err = execute(db, sql, params, count, &result);
+	if (err)
+		return err;
+	if (PQresultStatus(result) == PGRES_TUPLES_OK)
+		err = deliver(db, result, row_h, arg);
+	else
+		err = (int)strtol(PQcmdTuples(result), NULL, 10);
+	PQclear(result);
+	return err;
+}
+
+static int script(struct db *base, const char *sql)
+{
+	struct postgresql_db *db = of(base);
+	char tag[SESSION_BYTES];
+	struct buf text;
+	int err;
+
+	if (db->in_transaction ? db->transaction_lost : reconnect(db) != 0)
+		return -EIO;
+	buf_init(&text, SCRIPT_BYTES);
+	err = postgresql_schema(&text, sql);
+	if (err)
+		set_error(db, NULL, "a trigger that cannot be translated");
+	else
+		err = run_text(db, text.data, NO_TIMEOUT, tag);
+	buf_release(&text);
+	return err ? -EIO : 0;
+}
+
+/* ---- transactions ---- */
+
+static int begin(struct db *base)
+{
+	struct postgresql_db *db = of(base);
+	char tag[SESSION_BYTES];
+	int err = reconnect(db);
+
+	if (err == 0)
+		err = run_text(db, "BEGIN", ANSWER_TIMEOUT_NS, tag);
+	/* an idle connection was lost: nothing is done yet */
+	if (err == -ENOTCONN && reconnect(db) == 0)
+		err = run_text(db, "BEGIN", ANSWER_TIMEOUT_NS, tag);
+	if (err == 0)
+		db->in_transaction = true;
+	return err;
+}
+
+static int commit(struct db *base)
+{
+	struct postgresql_db *db = of(base);
+	char tag[SESSION_BYTES];
+	int err;
+
+	if (db->transaction_lost)
+		return -ENOTCONN;
+	err = run_text(db, "COMMIT", ANSWER_TIMEOUT_NS, tag);
+	if (err)
+		return err;
+	db->in_transaction = false;
+	/* after an error the server rolls back instead, and says so */
+	if (strcmp(tag, "COMMIT") == 0)
+		return 0;
+	set_error(db, NULL, "the transaction had an error before COMMIT");
+	return -EIO;
+}
+
+static void rollback(struct db *base)
+{
+	struct postgresql_db *db = of(base);
+	char error[ERROR_BYTES], tag[SESSION_BYTES];
+
+	if (db->in_transaction && db->conn) {
+		memcpy(error, db->error, sizeof(error));
+		run_text(db, "ROLLBACK", ANSWER_TIMEOUT_NS, tag);
+		memcpy(db->error, error, sizeof(error));
+	}
+	db->in_transaction = false;
+	db->transaction_lost = false;
+}
+
+static const char *error_text(const struct db *db)
+{
+	return ((const struct postgresql_db *)db)->error;
+}
+
+static void close_connection(struct db *base)
+{
+	struct postgresql_db *db = of(base);
+
+	disconnect(db);
+	free(db->uri);
+	free(db);
+}
+
+static uint64_t connections(const struct db *db)
+{
+	return ((const struct postgresql_db *)db)->connections;
+}
+
+static const struct db_driver driver = {
+	.dialect = DB_POSTGRESQL,
+	.query = query,
+	.script = script,
+	.begin = begin,
+	.commit = commit,
+	.rollback = rollback,
+	.connections = connections,
+	.error = error_text,
+	.close = close_connection,
+};
+
+int db_postgresql_open(struct db **ret, const char *uri, bool read_only)
+{
+	struct postgresql_db *db = calloc(1, sizeof(*db));
+	int err;
+
+	if (!db)
+		return -ENOMEM;
+	db->base.driver = &driver;
+	db->read_only = read_only;
+	db->uri = strdup(uri);
+	if (!db->uri) {
+		close_connection(&db->base);
+		return -ENOMEM;
+	}
+	db_postgresql_name(uri, db->name);
+	err = connect_again(db);
+	if (err) {
+		log_error("database %s: %s", db->name, db->error);
+		close_connection(&db->base);
+		return err;
+	}
+	*ret = &db->base;
+	return 0;
+}

@@ -1,0 +1,39 @@
+/**
+ * Connections to a PostgreSQL server of version 15 or later, by libpq (operations:
+ * db.h). A connection that was lost is made again at the next query or
+ * db_begin(); until that succeeds they return -ENOTCONN. A transaction whose
+ * connection was lost has failed as a whole: all its queries and db_commit()
+ * return -ENOTCONN. If the connection was lost during db_commit(), whether the
+ * changes were made is unknown.
+ * Thread: one owner per connection at a time.
+ */
+#ifndef OFFHOOK_SERVER_STORE_DB_POSTGRESQL_H
+#define OFFHOOK_SERVER_STORE_DB_POSTGRESQL_H
+
+#include <stdbool.h>
+
+struct db;
+
+/* Bytes of a database's name in the log, terminated. */
+#define POSTGRESQL_NAME_BYTES 256
+
+/** Whether a configured database is a URI of libpq. */
+bool db_postgresql_is_uri(const char *database);
+
+/** Write host, port and database of a URI, without user and passwords. */
+void db_postgresql_name(const char *uri,
+			char name[static POSTGRESQL_NAME_BYTES]);
+
+/**
+ * Connect. The writer holds an advisory lock of the database as long as it is
+ * connected; if it connects again and another process has the lock, that is
+ * -ENOTCONN with a log line.
+ * @param uri        may have a password: it is never logged
+ * @param read_only  a reader: all its transactions are read-only
+ * @return 0; -ENOMEM; -EBUSY another process has the lock; -ENOTCONN; -EIO
+ *         another server or encoding than this program can use; the log has the
+ *         reason
+ */
+int db_postgresql_open(struct db **ret, const char *uri, bool read_only);
+
+#endif

@@ -1,0 +1,114 @@
+"""A PostgreSQL server of the tests: in a temporary folder, at a Unix socket only."""
+import atexit
+import itertools
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+DATABASES = itertools.count(1)
+SETTINGS = {
+    # nothing has to survive a crash of the machine
+    "fsync": "off", "full_page_writes": "off",
+    "listen_addresses": "''", "max_connections": "300", "shared_buffers": "'32MB'",
+    "jit": "off", "log_min_messages": "warning",
+}
+
+
+def programs():
+    """The newest version's folder; Debian does not put it in PATH."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"),
+                   key=lambda path: int(path.parts[-3]))
+    assert found, "no PostgreSQL server (packaging/packages-test.txt)"
+    return found[-1].parent
+
+
+class Server:
+    """initdb, start, one database after another; close() leaves nothing."""
+
+    def __init__(self):
+        self.programs = programs()
+        self._dir = tempfile.TemporaryDirectory(prefix="offhook-pg-")
+        self.dir = Path(self._dir.name)
+        self.data = self.dir / "data"
+        self.log_file = self.dir / "log"
+        self.process = None
+        # the server refuses to run as root
+        self.user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] \
+            if os.geteuid() == 0 else []
+        if self.user:
+            shutil.chown(self.dir, "postgres", "postgres")
+            self.dir.chmod(0o755)  # the tests' programs may run as others
+        self._run("initdb", "--pgdata", self.data, "--username=offhook", "--encoding=UTF8",
+                  "--locale=C.UTF-8", "--auth=trust", "--no-sync", "--no-instructions")
+        with open(self.data / "postgresql.conf", "a", encoding="ascii") as conf:
+            conf.writelines(f"{name} = {value}\n" for name, value in SETTINGS.items())
+            conf.write(f"unix_socket_directories = '{self.dir}'\n")
+
+    def _run(self, program, *args):
+        return subprocess.run([*self.user, self.programs / program, *map(str, args)],
+                              check=True, capture_output=True, text=True, cwd=self.dir).stdout
+
+    def start(self):
+        with open(self.log_file, "ab") as log:
+            self.process = subprocess.Popen(
+                [*self.user, self.programs / "postgres", "-D", self.data], stdout=log,
+                stderr=log, cwd=self.dir)
+        until = time.monotonic() + 60
+        while self._psql_fails():
+            assert self.process.poll() is None, self.log_file.read_text()
+            assert time.monotonic() < until, self.log_file.read_text()
+            time.sleep(0.05)
+        return self
+
+    def _psql_fails(self):
+        return subprocess.run([self.programs / "pg_isready", "-q", "-h", self.dir],
+                              check=False).returncode
+
+    def sql(self, text, database="postgres"):
+        """@return what psql prints: a line a row, columns separated by |"""
+        return self._run("psql", "-h", self.dir, "-U", "offhook", "-d", database, "-qAtX",
+                         "-v", "ON_ERROR_STOP=1", "-c", text).strip()
+
+    def stop(self, how=signal.SIGINT):
+        """SIGINT: it closes its connections and ends. SIGQUIT: as after a crash."""
+        self.process.send_signal(how)
+        self.process.wait(60)
+        self.process = None
+
+    def uri(self, database, **options):
+        return f"postgresql://offhook@/{database}?" + "&".join(
+            f"{name}={value}" for name, value in {"host": self.dir, **options}.items())
+
+    def create(self):
+        """@return the name of a new database"""
+        name = f"offhook{next(DATABASES)}"
+        self.sql(f"CREATE DATABASE {name}")
+        return name
+
+    def dump(self, name):
+        """@return all rows, as SQL"""
+        return self._run("pg_dump", "-h", self.dir, "-U", "offhook", name)
+
+    def drop(self, name):
+        self.sql(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+    def close(self):
+        if self.process:
+            self.stop(signal.SIGQUIT)
+        self._dir.cleanup()
+
+
+_servers = []
+
+
+def server():
+    """The one of this test session; it ends with it."""
+    if not _servers:
+        _servers.append(Server())
+        atexit.register(_servers[0].close)
+        _servers[0].start()
+    return _servers[0]
