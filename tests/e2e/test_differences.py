@@ -11,6 +11,7 @@ import pytest
 
 from bench import Bench, state_condition
 from ports import PortBlock
+from receiver import Receiver
 from sip_peer import SipPeer
 
 # What a busy machine changes by itself. That equal distributions have no difference is a test of
@@ -26,7 +27,7 @@ class Party:
 
     behave(**how): server, lines (in the 200), ringing (codes before it), refusal, codec,
     ptime, delay_s (before it rings), deaf (so many INVITEs are ignored), asks (a request in
-    each call), loses (every nth packet)."""
+    each call), loses and doubles (every nth packet), sdp (further lines)."""
 
     def __init__(self, port):
         self._sip = SipPeer(port, self._answer)
@@ -53,7 +54,8 @@ class Party:
         with self._lock:
             self._how = {"server": "party 1.0", "lines": ["Session-Expires: 1800;refresher=uac"],
                          "ringing": [(180, "Ringing")], "refusal": None, "codec": (0, "PCMU"),
-                         "ptime": 20, "delay_s": 0, "deaf": 0, "asks": None, "loses": 0, **how}
+                         "ptime": 20, "delay_s": 0, "deaf": 0, "asks": None, "loses": 0,
+                         "doubles": 0, "sdp": [], **how}
             self._heard = set()
 
     def _echo(self):
@@ -66,6 +68,8 @@ class Party:
             count += 1
             if not self._how["loses"] or count % self._how["loses"]:
                 self._media.sendto(data, source)
+            if self._how["doubles"] and count % self._how["doubles"] == 0:
+                self._media.sendto(data, source)
 
     def _sdp(self):
         payload, name = self._how["codec"]
@@ -73,7 +77,7 @@ class Party:
         return "\r\n".join([
             "v=0", f"o=party {number} {number} IN IP4 127.0.0.1", "s=-", "c=IN IP4 127.0.0.1", "t=0 0",
             f"m=audio {self._media.getsockname()[1]} RTP/AVP {payload}",
-            f"a=rtpmap:{payload} {name}/8000", f"a=ptime:{self._how['ptime']}", ""])
+            f"a=rtpmap:{payload} {name}/8000", f"a=ptime:{self._how['ptime']}", *self._how["sdp"], ""])
 
     def _accept(self, request):
         contact = f"Contact: <sip:party@127.0.0.1:{self._sip.port}>"
@@ -112,7 +116,8 @@ class Party:
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
     ports = PortBlock()
-    with Bench(tmp_path_factory.mktemp("differences"), ports, proxy=False) as bench, \
+    with Bench(tmp_path_factory.mktemp("differences"), ports, proxy=False,
+              callback_allow="127.0.0.1") as bench, \
             Party(ports.phone) as party:
         bench.party = party
         bench.party_target = bench.target(ports.phone)
@@ -157,6 +162,14 @@ PLANTED = {
     "reason phrase": ({"ringing": [(180, "Ring Ring")]}, None, "header", '"Ring Ring"'),
     "codec": ({"codec": (8, "PCMA")}, None, "codec", '"PCMU/8000" and is "PCMA/8000"'),
     "line of the session description": ({"ptime": 40}, None, "sdp", "The packet time"),
+    "attribute": ({"sdp": ["a=sendonly"]}, None, "sdp", "The direction of media"),
+    "unknown attribute": ({"sdp": ["a=x-gain:3"]}, None, "sdp", "a=x-gain"),
+    "who hangs up": ({"asks": "BYE"}, None, "message", "BYE"),
+    "two provisional responses": ({"ringing": [(180, "Ringing"), (183, "Session Progress")]}, None, "message",
+                                  "New message 183 INVITE"),
+    "duplicates": ({"doubles": 5}, None, "media", "Duplicated packets"),
+    "condition": ({}, {"condition.caller.caller-sipclient-state-conditions": {
+        "conditions": [{"type": "has", "state": "CALL_HOLD"}], "options": []}}, "condition", "CALL_HOLD"),
     "delay": ({"delay_s": 0.4}, None, "timing", "The time from INVITE to 180 INVITE"),
     "lost request": ({"deaf": 1}, None, "retransmission", "INVITE was sent"),
     "loss": ({"loses": 10}, None, "media", "Packet loss"),
@@ -218,3 +231,26 @@ def test_reports_as_files_say_what_changed(lab):
             f"{lab.controller.url}/api/v2/runs/{failed['id']}/report/{name}",
             auth=lab.controller.keys["admin"], timeout=60)
         assert answer.status_code == 200 and words in answer.text, answer.text[:4000]
+
+
+def test_callback_tells_what_changed(lab):
+    place(lab)
+    with Receiver() as receiver:
+        failed = place(lab, {"callback_url": receiver.url, "callback_on_failure": 1},
+                       refusal=(503, "Service Unavailable"))
+        until = time.monotonic() + 60
+        while not receiver.got:
+            assert time.monotonic() < until, "no callback came"
+            time.sleep(0.1)
+    told = json.loads(receiver.got[0]["body"])
+    assert told["id"] == failed["id"]
+    assert told["differences"] == differences(lab, failed)["differences"]
+    assert told["what_changed"].startswith("INVITE was answered with 503 in 3 of 3 calls of caller; before with 200.")
+
+
+def test_order_is_named(lab):
+    codes = [(180, "Ringing"), (183, "Session Progress")]
+    before, after = place(lab, ringing=codes), place(lab, ringing=codes[::-1])
+    found = differences(lab, after, before)["differences"]
+    assert [d["kind"] for d in found] == ["order"], json.dumps(found, indent=1)
+    assert "183 INVITE" in found[0]["sentence"] and "180 INVITE" in found[0]["sentence"]

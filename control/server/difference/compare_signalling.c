@@ -234,6 +234,7 @@ static int add_message(struct dialogs *d, const struct side *s,
 			   is_new ? "" : " any more");
 }
 
+/* @param label  comes before `other` now, and came after it */
 static int add_order(struct dialogs *d, const struct side *s, const char *label,
 		     const char *other)
 {
@@ -288,15 +289,35 @@ static bool follows(const struct side *other, const char *label, bool is_new)
 	return false;
 }
 
-/* The message of both runs that the moved one went past. */
-static const char *passed(const struct side *s, size_t at)
+static size_t place_in(const struct shape *s, const char *label)
 {
-	for (size_t i = at + 1; i < s->after.count; i++)
-		if (s->after.kept[i])
+	size_t i = 0;
+
+	while (i < s->count && (s->kept[i] || strcmp(s->labels[i], label) != 0))
+		i++;
+	return i;
+}
+
+/* The message of both runs that a moved one went past: it stands on the other
+ * side of it now.
+ * @param ret_first  the moved one comes first now
+ * @return NULL: there is none */
+static const char *passed(const struct side *s, size_t at, bool *ret_first)
+{
+	size_t was = place_in(&s->before, s->after.labels[at]);
+
+	for (size_t i = 0, k = 0; i < s->after.count; i++) {
+		if (!s->after.kept[i])
+			continue;
+		/* what both have stands in the same order in both */
+		while (k < s->before.count && !s->before.kept[k])
+			k++;
+		if ((i < at) != (k < was)) {
+			*ret_first = at < i;
 			return s->after.labels[i];
-	for (size_t i = at; i-- > 0;)
-		if (s->after.kept[i])
-			return s->after.labels[i];
+		}
+		k++;
+	}
 	return NULL;
 }
 
@@ -304,12 +325,14 @@ static int add_new(struct dialogs *d, const struct side *s,
 		   const struct side *other, size_t at)
 {
 	const char *label = s->after.labels[at], *old;
+	bool first = false;
 
 	if (moved(&s->after, &s->before, at)) {
-		old = passed(s, at);
-		return old && strcmp(old, label) != 0
-			       ? add_order(d, s, label, old)
-			       : 0;
+		old = passed(s, at, &first);
+		if (!old || strcmp(old, label) == 0)
+			return 0;
+		return first ? add_order(d, s, label, old)
+			     : add_order(d, s, old, label);
 	}
 	if (follows(other, label, true) ||
 	    (strcmp(label, "ACK") == 0 && follows(s, label, true)))

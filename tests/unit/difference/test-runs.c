@@ -355,6 +355,10 @@ static void test_names_order(void **state)
 	a.both = b.both = b.swapped = true;
 	all = differences(&a, &b, 1);
 	assert_string_equal(json_string_value(named(all, 0, "kind")), "order");
+	assert_string_equal(json_string_value(named(all, 0, "after")),
+			    "180 INVITE, 183 INVITE");
+	assert_string_equal(json_string_value(named(all, 0, "before")),
+			    "183 INVITE, 180 INVITE");
 	json_decref(all);
 }
 
