@@ -1,5 +1,6 @@
 """What changed between two runs: planted differences are named first or second, and pairs
 of equal runs name none (docs/reference/differences.md)."""
+import collections
 import itertools
 import json
 import os
@@ -27,7 +28,7 @@ class Party:
 
     behave(**how): server, lines (in the 200), ringing (codes before it), refusal, codec,
     ptime, delay_s (before it rings), deaf (so many INVITEs are ignored), asks (a request in
-    each call), loses and doubles (every nth packet), sdp (further lines)."""
+    each call), loses and doubles (every nth packet of a stream), sdp (further lines)."""
 
     def __init__(self, port):
         self._sip = SipPeer(port, self._answer)
@@ -59,16 +60,16 @@ class Party:
             self._heard = set()
 
     def _echo(self):
-        count = 0
+        counts = collections.Counter()  # of each stream, so that each one loses as much
         while not self._stop.is_set():
             try:
                 data, source = self._media.recvfrom(2048)
             except socket.timeout:
                 continue
-            count += 1
-            if not self._how["loses"] or count % self._how["loses"]:
+            counts[source] += 1
+            if not self._how["loses"] or counts[source] % self._how["loses"]:
                 self._media.sendto(data, source)
-            if self._how["doubles"] and count % self._how["doubles"] == 0:
+            if self._how["doubles"] and counts[source] % self._how["doubles"] == 0:
                 self._media.sendto(data, source)
 
     def _sdp(self):
