@@ -1,6 +1,5 @@
 #include "control/server/store/store_run_limit.h"
 
-#include "control/server/store/db.h"
 #include "control/server/store/store_lease_db.h"
 #include "control/server/store/store_run_internal.h"
 
