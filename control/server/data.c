@@ -30,7 +30,7 @@ struct data {
 	char key_file[CONF_PATH_BYTES];
 	char part_file[CONF_PATH_BYTES + SUFFIX_BYTES];
 	char next_file[CONF_PATH_BYTES + SUFFIX_BYTES];
-	char database_file[CONF_PATH_BYTES];
+	char database_place[CONF_PATH_BYTES]; /* a file, or a URI */
 	struct secrets *secrets;
 	struct database *database;
 };
@@ -41,9 +41,12 @@ static int find_files(struct data *d, const struct controller_conf *conf)
 			    conf->key_file);
 
 	d->conf = conf;
-	if (err >= 0)
-		err = conf_path(d->database_file, sizeof(d->database_file),
+	if (err >= 0 && database_is_file(conf->database))
+		err = conf_path(d->database_place, sizeof(d->database_place),
 				conf->state_dir, conf->database);
+	else if (err >= 0)
+		err = str_copy(d->database_place, sizeof(d->database_place),
+			       conf->database);
 	if (err >= 0)
 		err = str_print(d->part_file, sizeof(d->part_file), "%s.part",
 				d->key_file);
@@ -80,7 +83,7 @@ static int open_both(struct data *d)
 	int err = secrets_load(&d->secrets, d->key_file);
 
 	return err ? err
-		   : database_open(&d->database, d->database_file, d->secrets);
+		   : database_open(&d->database, d->database_place, d->secrets);
 }
 
 static void close_both(struct data *d)
@@ -260,8 +263,8 @@ int rotate_key_command(const struct controller_conf *conf,
 	(void)o;
 	if (err == 0)
 		err = check_there(d.key_file);
-	if (err == 0)
-		err = check_there(d.database_file);
+	if (err == 0 && database_is_file(conf->database))
+		err = check_there(d.database_place);
 	if (err == 0)
 		err = open_both(&d);
 	if (err == 0)

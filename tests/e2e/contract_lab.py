@@ -3,7 +3,6 @@ import concurrent.futures
 import contextlib
 import itertools
 import secrets
-import sqlite3
 import time
 
 import requests
@@ -281,7 +280,7 @@ def without_database():
         agent = FakeAgent(c, token, "agent")
         c.stop()
         c.start()  # which reads them
-        db = sqlite3.connect(c.state_dir / "offhook.db")
+        db = c.open_database()
         for table in ("api_key", "agent", "agent_pool"):
             db.execute(f"ALTER TABLE {table} RENAME TO lost_{table}")
         db.commit()

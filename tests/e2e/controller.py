@@ -3,6 +3,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -13,10 +14,13 @@ import requests
 import http_watch
 import leaks
 import logs
+import postgresql
 from contract import CHECKED, contract
 from witness import Witness
 
 ROOT = Path(__file__).resolve().parents[2]
+
+ON_POSTGRESQL = os.environ.get("OFFHOOK_TEST_STORE", "") == "postgresql"
 
 # A line of the debug log about a response.
 ANSWERED = re.compile(r" ([A-Z]+) (/\S*): (\d+) in [\d.]+ ms request=(\S+)$", re.M)
@@ -33,6 +37,7 @@ class Controller:
         c.api("POST", "/projects", {"name": "x"})      -> parsed JSON
         c.request("GET", "/projects", key=None)        -> requests.Response
 
+    OFFHOOK_TEST_STORE=postgresql gives it a database of PostgreSQL (postgresql.py).
     Keyword arguments are configuration keys. State survives stop() and kill()
     until close(), so that start() goes on with it.
     """
@@ -43,6 +48,10 @@ class Controller:
         # tests of the limit set it themselves
         self.conf = {"port": 0, "log_level": "debug", "rate_limit": 0, **conf}
         self.conf["state_dir"] = self.state_dir
+        self.database = None  # of PostgreSQL
+        if ON_POSTGRESQL and "database" not in conf:
+            self.database = postgresql.server().create()
+            self.conf["database"] = postgresql.server().uri(self.database)
         self.conf_file = self.state_dir / "controller.conf"
         self.log_file = self.state_dir / "controller.log"
         self.program = build_dir() / "offhook-controller"
@@ -63,6 +72,13 @@ class Controller:
 
         self.conf_file.write_text("".join(
             f"{name} = {text(value)}\n" for name, value in self.conf.items()))
+
+    def open_database(self):
+        """Its rows, for what no request can make or ask: execute() with "?" for values,
+        commit(), close(), with."""
+        if self.database:
+            return postgresql.Connection(self.conf["database"])
+        return sqlite3.connect(self.state_dir / "offhook.db", timeout=60)
 
     def create_key(self, name="test", rights="admin"):
         """Make a key while the controller is stopped."""
@@ -125,6 +141,8 @@ class Controller:
         self.session.close()
         logs.last(self.log_file)
         self._dir.cleanup()
+        if self.database:
+            postgresql.server().drop(self.database)
         if self._witness:
             self._witness.__exit__()
 

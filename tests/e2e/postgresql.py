@@ -9,6 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import psycopg2
+
 DATABASES = itertools.count(1)
 SETTINGS = {
     # nothing has to survive a crash of the machine
@@ -100,6 +102,67 @@ class Server:
         if self.process:
             self.stop(signal.SIGQUIT)
         self._dir.cleanup()
+
+
+class Connection:
+    """A connection with the methods of sqlite3's that tests use: "?" for values, and
+    columns of bytes as bytes."""
+
+    def __init__(self, uri):
+        self._connection = psycopg2.connect(uri)
+
+    def execute(self, statement, values=()):
+        cursor = self._connection.cursor()
+        # without values "%" is no mark
+        cursor.execute(statement.replace("%", "%%").replace("?", "%s") if values else statement,
+                       [bytes(v) if isinstance(v, bytearray) else v for v in values] or None)
+        return Rows(cursor)
+
+    def executemany(self, statement, rows):
+        for row in rows:
+            self.execute(statement, row)
+
+    def commit(self):
+        """Ids that a test chose are not given again."""
+        for table, column in self.execute(
+                "SELECT table_name, column_name FROM information_schema.columns WHERE "
+                "table_schema = current_schema() AND is_identity = 'YES'").fetchall():
+            self.execute(f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), "
+                         f"coalesce(max({column}), 1), max({column}) IS NOT NULL) FROM {table}")
+        self._connection.commit()
+
+    def close(self):
+        self._connection.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, failure, *_):
+        if not failure:
+            self.commit()
+
+
+class Rows:
+    def __init__(self, cursor):
+        self._cursor = cursor
+
+    def fetchall(self):
+        return [tuple(bytes(v) if isinstance(v, memoryview) else v for v in row)
+                for row in self._cursor.fetchall()]
+
+    def fetchone(self):
+        rows = self.fetchall()
+        return rows[0] if rows else None
+
+    @property
+    def lastrowid(self):
+        """The id that the last INSERT without one was given."""
+        asked = self._cursor.connection.cursor()
+        asked.execute("SELECT lastval()")
+        return asked.fetchone()[0]
+
+    def __iter__(self):
+        return iter(self.fetchall())
 
 
 _servers = []

@@ -3,7 +3,6 @@ import base64
 import concurrent.futures
 import json
 import socket
-import sqlite3
 import time
 
 import pytest
@@ -123,7 +122,7 @@ def test_request_cut_off_by_a_crash(started_something, kind):
         answer = c.api("POST", path, {}, headers=headers)
         uuid = answer.get("project_run_uuid") or answer["data"]["session_id"]
         c.kill()
-        with sqlite3.connect(c.state_dir / "offhook.db") as db:
+        with c.open_database() as db:
             assert db.execute("SELECT started FROM idempotency").fetchall() == [(uuid,)]
             db.execute("UPDATE idempotency SET status = NULL, response_json = NULL" +
                        ("" if started_something else ", started = NULL"))

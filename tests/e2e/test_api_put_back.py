@@ -2,7 +2,6 @@
 changed. No password is lost on the way."""
 import itertools
 import json
-import sqlite3
 
 import pytest
 
@@ -123,7 +122,7 @@ def test_deprecated_update_takes_it_as_well(lab):
 
 def boxes(lab, pool):
     """Usernames and their encrypted passwords, as they are stored."""
-    with sqlite3.connect(lab.c.state_dir / "offhook.db") as db:
+    with lab.c.open_database() as db:
         return db.execute("SELECT username, password_box FROM credential WHERE pool_id = ? "
                           "ORDER BY position", (pool,)).fetchall()
 

@@ -1,6 +1,5 @@
 """Scenarios as the API shows them, and what the start of one refuses."""
 import json
-import sqlite3
 
 import pytest
 
@@ -139,7 +138,7 @@ def test_a_pool_is_shared_out(controller):
     run = controller.api(
         "GET", "/runs/" + answer.json()["data"]["session_id"])["run"]
     assert run["test_name"] == "both" and json.loads(run["tags"]) == ["a"]
-    db = sqlite3.connect(f"file:{controller.state_dir}/offhook.db?mode=ro", uri=True)
+    db = controller.open_database()
     specs = dict(db.execute("SELECT role, spec_json FROM lease WHERE run_id = ?",
                             (run["id"],)).fetchall())
     db.close()

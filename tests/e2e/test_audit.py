@@ -1,6 +1,5 @@
 """Every change leaves one entry: who, what, when, from where, and no secret."""
 import json
-import sqlite3
 import time
 
 import pytest
@@ -173,7 +172,7 @@ def test_starts_by_schedules_are_noted(lab, what):
 def test_the_oldest_entries_go():
     c = Controller()
     c.create_key()
-    db = sqlite3.connect(c.state_dir / "offhook.db")
+    db = c.open_database()
     db.execute("DELETE FROM audit")
     db.execute("INSERT INTO audit (id, at, actor_kind, address, request_id, method, path, outcome)"
                " VALUES (1, 0, 'nobody', '', '', 'POST', '/', 'changed')")

@@ -3,7 +3,6 @@ import hashlib
 import hmac
 import json
 import re
-import sqlite3
 import urllib.parse
 
 import pytest
@@ -474,7 +473,7 @@ def test_deliveries_outlive_the_controller():
             c.start()
             lab.waits_for(lambda: len(r.got) > 1, 60)
             assert c.stop() == 0
-            with sqlite3.connect(c.state_dir / "offhook.db") as db:
+            with c.open_database() as db:
                 (state,), = db.execute("SELECT state FROM callback")
             assert state in ("waiting", "delivered")
             c.start()

@@ -6,7 +6,6 @@ import http.server
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import threading
 import urllib.parse
@@ -113,7 +112,7 @@ def runs(lab):
 
 
 def project_runs(lab):
-    with contextlib.closing(sqlite3.connect(lab.c.state_dir / "offhook.db")) as db:
+    with contextlib.closing(lab.c.open_database()) as db:
         return db.execute("SELECT count(*) FROM project_run").fetchone()[0]
 
 

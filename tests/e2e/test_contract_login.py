@@ -5,7 +5,6 @@ contract.py checks each response, as everywhere.
 """
 import concurrent.futures
 import http.client
-import sqlite3
 
 import pytest
 
@@ -166,7 +165,7 @@ def unavailable(server, o):
             code = (c.state_dir / "setup-code").read_text().strip()
             hashed_at_once(c, o, code)
             return
-        db = sqlite3.connect(c.state_dir / "offhook.db")
+        db = c.open_database()
         db.execute("ALTER TABLE web_session RENAME TO lost")
         if o.id == "metrics":
             db.execute("ALTER TABLE api_key RENAME TO lost_key")

@@ -1,5 +1,4 @@
 """Runs are deleted in chunks: gone at once for everybody, their rows bit by bit, also after a crash."""
-import sqlite3
 import time
 import uuid
 
@@ -59,7 +58,7 @@ def c():
 
 class Database:
     def __init__(self, c):
-        self.db = sqlite3.connect(f"file:{c.state_dir}/offhook.db?mode=ro", uri=True)
+        self.db = c.open_database()
 
     def number(self, sql):
         return self.db.execute(sql).fetchone()[0]

@@ -1,6 +1,5 @@
 """Errors: a page for browsers, problem+json for all others."""
 import os
-import sqlite3
 import uuid
 from types import SimpleNamespace
 
@@ -87,7 +86,7 @@ def test_a_database_that_fails_is_a_page():
     c = Controller()
     with c:
         c.stop()
-        db = sqlite3.connect(c.state_dir / "offhook.db")
+        db = c.open_database()
         db.execute("ALTER TABLE api_key RENAME TO lost")
         db.commit()
         db.close()

@@ -1,6 +1,5 @@
 """States of tests, and the overview: what is broken since when, trends, changes."""
 import itertools
-import sqlite3
 import time
 import uuid
 
@@ -36,7 +35,7 @@ class Store:
     """Rows as a controller leaves them, while none runs."""
 
     def __init__(self, c):
-        self.db = sqlite3.connect(c.state_dir / "offhook.db")
+        self.db = c.open_database()
         self.ids = itertools.count(1)
         self.tests = {}  # name -> (id, [run ids])
 
@@ -78,7 +77,7 @@ def fill(store):
     store.db.execute("INSERT INTO project (id, name, created_at, updated_at)"
                      " VALUES (1,'one',0,0)")
     store.db.execute("INSERT INTO agent_pool (id, name, join_token_hash, created_at, updated_at)"
-                     " VALUES (1,'pool',x'00',0,0)")
+                     " VALUES (1,'pool',?,0,0)", (b"\0",))
     for name, (verdicts, *_) in HISTORIES.items():
         store.test(name, tags='["a tag"]' if "flaky" in name else "[]")
         for v in verdicts:

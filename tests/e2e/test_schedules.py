@@ -2,7 +2,6 @@
 import datetime
 import math
 import random
-import sqlite3
 import time
 import zoneinfo
 
@@ -54,7 +53,7 @@ def outcomes(lab, schedule):
 def due(lab, *ages):
     """Restart with times that were due so many seconds ago, one per schedule."""
     assert lab.c.stop() == 0
-    with sqlite3.connect(lab.c.state_dir / "offhook.db") as db:
+    with lab.c.open_database() as db:
         for schedule, age in ages:
             db.execute("UPDATE schedule SET next_at = ? WHERE id = ?",
                        (int((time.time() - age) * 1000), schedule["id"]))

@@ -240,9 +240,11 @@ int backup_command(const struct controller_conf *conf,
 {
 	struct backup b = {.conf = conf, .o = o};
 	struct snapshot snapshot;
-	int err = conf_path(b.key_file, sizeof(b.key_file), conf->state_dir,
-			    conf->key_file);
+	int err = snapshot_supported(conf, "backup");
 
+	if (err == 0)
+		err = conf_path(b.key_file, sizeof(b.key_file), conf->state_dir,
+				conf->key_file);
 	if (err < 0)
 		return err;
 	if (is_key_undecided(b.key_file)) {

@@ -216,8 +216,11 @@ int check_command(const struct controller_conf *conf,
 {
 	struct check c = {.conf = conf,
 			  .what = o->file ? o->file : conf->state_dir};
-	int err = o->file ? check_backup(&c) : check_controller(&c);
+	int err = o->file ? 0 : snapshot_supported(conf, "check");
 
+	if (err)
+		return err;
+	err = o->file ? check_backup(&c) : check_controller(&c);
 	if (err) {
 		log_error("%s: the check did not end: %s", c.what,
 			  strerror(-err));

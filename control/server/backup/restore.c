@@ -463,8 +463,10 @@ int restore_command(const struct controller_conf *conf,
 		    const struct backup_options *o)
 {
 	struct restore r = {.conf = conf, .o = o};
-	int err = find_places(&r);
+	int err = snapshot_supported(conf, "restore");
 
+	if (err == 0)
+		err = find_places(&r);
 	if (err == 0)
 		err = check_user(&r);
 	if (err == 0)

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "conf/controller_conf.h"
+#include "control/server/store/store.h"
 #include "control/server/store/store_copy.h"
 
 #include <errno.h>
@@ -21,6 +22,17 @@
 #define CLOSE_TIMEOUT_MS 5000
 
 #define ANSWER_BYTES 512
+
+int snapshot_supported(const struct controller_conf *conf, const char *what)
+{
+	if (database_is_file(conf->database))
+		return 0;
+	log_error("%s is for SQLite, the configured database is PostgreSQL: "
+		  "use pg_dump and pg_restore for it, and copy the folders "
+		  "artifacts and appimages of %s",
+		  what, conf->state_dir);
+	return -ENOTSUP;
+}
 
 int snapshot_paths(const struct controller_conf *conf,
 		   char database[static CONF_PATH_BYTES],

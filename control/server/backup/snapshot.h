@@ -32,6 +32,10 @@ struct snapshot {
 /** Make a copy. @return 0; -ECANCELED; negative, logged */
 int snapshot_take(struct snapshot *ret, const struct controller_conf *conf);
 
+/** Refuse a command if the database is not an SQLite file. @param what  its name
+ * @return 0; -ENOTSUP, logged with what to use instead */
+int snapshot_supported(const struct controller_conf *conf, const char *what);
+
 /** Delete the copy, and give the lock back. */
 void snapshot_release(struct snapshot *s);
 
@@ -43,7 +47,8 @@ bool snapshot_interrupted(void *arg);
 
 struct snapshot_service;
 
-/** Answer commands, in a thread of its own. @param conf  borrowed
+/** Answer commands, in a thread of its own. There is none (*ret is NULL) if the
+ * database is not an SQLite file. @param conf  borrowed
  * @return 0; -ENOMEM; -errno, logged */
 int snapshot_service_start(struct snapshot_service **ret,
 			   const struct controller_conf *conf);

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "conf/controller_conf.h"
+#include "control/server/store/store.h"
 #include "control/server/store/store_copy.h"
 
 #include <errno.h>
@@ -160,9 +161,13 @@ static int listen_at(struct snapshot_service *s)
 int snapshot_service_start(struct snapshot_service **ret,
 			   const struct controller_conf *conf)
 {
-	struct snapshot_service *s = calloc(1, sizeof(*s));
+	struct snapshot_service *s;
 	int err;
 
+	*ret = NULL;
+	if (!database_is_file(conf->database))
+		return 0;
+	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
 	s->conf = conf;

@@ -49,10 +49,14 @@ static int setting_row(const struct db_value *row, size_t columns, void *arg)
 
 static int read_made_by(struct db *db, struct made_by *m)
 {
-	int err = db_query(db,
-			   "SELECT count(*) FROM sqlite_master "
-			   "WHERE type = 'table'",
-			   NULL, 0, tables_row, m);
+	int err =
+		db_query(db,
+			 db_choose(db,
+				   "SELECT count(*) FROM sqlite_master "
+				   "WHERE type = 'table'",
+				   "SELECT count(*) FROM pg_catalog.pg_tables "
+				   "WHERE schemaname = current_schema()"),
+			 NULL, 0, tables_row, m);
 
 	if (err < 0 || !m->has_tables)
 		return err < 0 ? err : 0;
@@ -193,7 +197,7 @@ static int apply_steps(struct db *db, const struct migration *steps,
 
 	for (size_t i = from; i < count && err == 0; i++)
 		err = apply_one(db, &steps[i]);
-	if (err == 0)
+	if (err == 0 && db_dialect(db) == DB_SQLITE)
 		err = db_query(db, "PRAGMA foreign_key_check", NULL, 0,
 			       violation_row, NULL);
 	if (err < 0)
@@ -209,16 +213,27 @@ static int apply_steps(struct db *db, const struct migration *steps,
 			2, NULL, NULL);
 }
 
-/* Apply all steps or none. A table that others refer to can be rebuilt only
- * while foreign keys are off, and they can be switched only outside a
- * transaction. */
+/* SQLite: a table that others refer to can be rebuilt only while foreign keys are
+ * off, and they can be switched only outside a transaction. */
+static int check_foreign_keys(struct db *db, bool on)
+{
+	if (db_dialect(db) != DB_SQLITE)
+		return 0;
+	return db_script(db, on ? "PRAGMA foreign_keys = ON"
+				: "PRAGMA foreign_keys = OFF");
+}
+
+/* Apply all steps or none. */
 static int apply(struct db *db, const struct migration *steps, size_t from,
 		 size_t count)
 {
-	int err = db_script(db, "PRAGMA foreign_keys = OFF");
+	int err = check_foreign_keys(db, false);
 
 	if (err == 0)
 		err = db_begin(db);
+	/* a step over many rows may take longer than any other statement */
+	if (err == 0 && db_dialect(db) == DB_POSTGRESQL)
+		err = db_script(db, "SET LOCAL statement_timeout = 0");
 	if (err == 0) {
 		err = apply_steps(db, steps, from, count);
 		if (err >= 0) {
@@ -229,9 +244,20 @@ static int apply(struct db *db, const struct migration *steps, size_t from,
 		if (err < 0)
 			db_rollback(db);
 	}
-	if (db_script(db, "PRAGMA foreign_keys = ON"))
+	if (check_foreign_keys(db, true))
 		err = -EIO;
 	return err < 0 ? -EIO : 0;
+}
+
+static int apply_told(struct db *db, const char *path,
+		      const struct migration *steps, size_t from, size_t count)
+{
+	int err = apply(db, steps, from, count);
+
+	for (size_t i = from; i < count && err == 0; i++)
+		log_info("database %s: schema %d (%s) applied", path,
+			 steps[i].number, steps[i].name);
+	return err;
 }
 
 static int bring_forward(struct db *db, const char *path,
@@ -240,14 +266,18 @@ static int bring_forward(struct db *db, const char *path,
 {
 	const int old = steps[from - 1].number;
 	char copy[COPY_BYTES];
-	int err = make_copy(db, path, old, copy);
+	int err;
 
+	/* PostgreSQL's schema changes are part of the transaction */
+	if (db_dialect(db) == DB_POSTGRESQL)
+		return apply_told(db, path, steps, from, count);
+	err = make_copy(db, path, old, copy);
 	if (err)
 		return err;
 	log_info("database %s: schema %d is brought to %d; the file as it was "
 		 "is kept as %s",
 		 path, old, steps[count - 1].number, copy);
-	err = apply(db, steps, from, count);
+	err = apply_told(db, path, steps, from, count);
 	if (err) {
 		/* the copy equals the file: each restart would leave another
 		 * one */
@@ -257,54 +287,78 @@ static int bring_forward(struct db *db, const char *path,
 			  "removed). Remove the cause told above and start "
 			  "again, or start the program that ran before",
 			  path, old, steps[count - 1].number, copy);
-		return err;
 	}
-	for (size_t i = from; i < count; i++)
-		log_info("database %s: schema %d (%s) applied", path,
-			 steps[i].number, steps[i].name);
-	return 0;
+	return err;
 }
 
-/* Find the last step that was applied to the file. A file that cannot be used
- * is refused with a log line. */
-static int find_step(const struct made_by *made, const char *path,
-		     const struct migration *steps, size_t count, size_t *ret)
+/* What to do with a database that cannot be used. */
+struct remedy {
+	const char *made_by; /* what the other program made */
+	char empty[3 * PATH_MAX + 128];
+	char earlier[4 * PATH_MAX + 128];
+};
+
+static void find_remedy(const struct db *db, const char *path,
+			struct remedy *ret)
+{
+	if (db_dialect(db) == DB_POSTGRESQL) {
+		*ret = (struct remedy){
+			.made_by = "tables",
+			.empty = "choose an empty database (database = ...)",
+			.earlier = "choose a database with what pg_dump saved "
+				   "before"};
+		return;
+	}
+	ret->made_by = "file";
+	str_print(ret->empty, sizeof(ret->empty),
+		  "stop and move %s, %s-wal and %s-shm away to start with an "
+		  "empty one",
+		  path, path, path);
+	str_print(ret->earlier, sizeof(ret->earlier),
+		  "stop and put the copy that it made before "
+		  "(%s.vNUMBER-TIME) in the place of the file: move %s, "
+		  "%s-wal and %s-shm away first",
+		  path, path, path, path);
+}
+
+/* Find the last step that was applied. A database that cannot be used is refused
+ * with a log line. */
+static int find_step(const struct db *db, const struct made_by *made,
+		     const char *path, const struct migration *steps,
+		     size_t count, size_t *ret)
 {
 	const int first = steps[0].number, last = steps[count - 1].number;
 	char print[MIGRATION_PRINT_BYTES];
+	struct remedy remedy;
 	uint64_t number;
 
+	find_remedy(db, path, &remedy);
 	if (str_to_u64(made->version, INT_MAX, &number) ||
 	    number < (uint64_t)first) {
 		log_error("database %s has schema version %s, this program "
 			  "knows versions %d to %d: run the program that made "
-			  "the file, or stop and move %s, %s-wal and %s-shm "
-			  "away to start with an empty one",
+			  "the %s, or %s",
 			  path, made->version[0] ? made->version : "unknown",
-			  first, last, path, path, path);
+			  first, last, remedy.made_by, remedy.empty);
 		return -EPROTO;
 	}
 	if (number > (uint64_t)last) {
 		log_error("database %s has schema version %s, made by a later "
 			  "program: this one knows versions %d to %d. Install "
-			  "that program again, or stop and put the copy that "
-			  "it made before (%s.vNUMBER-TIME) in the place of "
-			  "the file: move %s, %s-wal and %s-shm away first",
-			  path, made->version, first, last, path, path, path,
-			  path);
+			  "that program again, or %s",
+			  path, made->version, first, last, remedy.earlier);
 		return -EPROTO;
 	}
 	*ret = (size_t)(number - (uint64_t)first);
 	migration_print(steps, *ret + 1, print);
 	if (strcmp(made->print, print) == 0)
 		return 0;
-	log_error(
-		"database %s has schema version %s of another build (%s, this "
-		"program's is %s): run the program that made the file, or "
-		"stop and move %s, %s-wal and %s-shm away to start with an "
-		"empty one",
-		path, made->version, made->print[0] ? made->print : "unmarked",
-		print, path, path, path);
+	log_error("database %s has schema version %s of another build (%s, "
+		  "this program's is %s): run the program that made the %s, "
+		  "or %s",
+		  path, made->version,
+		  made->print[0] ? made->print : "unmarked", print,
+		  remedy.made_by, remedy.empty);
 	return -EPROTO;
 }
 
@@ -320,15 +374,19 @@ int migrate(struct db *db, const char *path, const struct migration *steps,
 	if (err < 0) {
 		log_error("database %s: %s%s", path, db_error(db),
 			  made.has_tables
-				  ? ": the file is not one of "
-				    "offhook-controller; choose another "
-				    "(database = ...)"
+				  ? db_choose(db,
+					      ": the file is not one of "
+					      "offhook-controller; choose "
+					      "another (database = ...)",
+					      ": the tables are not those of "
+					      "offhook-controller; choose "
+					      "another (database = ...)")
 				  : "");
 		return -EIO;
 	}
 	if (!made.has_tables)
 		return 0;
-	err = find_step(&made, path, steps, count, &at);
+	err = find_step(db, &made, path, steps, count, &at);
 	if (err || at + 1 == count)
 		return err;
 	return bring_forward(db, path, steps, at + 1, count);

@@ -3,12 +3,15 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/sanitizer.h"
+#include "base/str.h"
 #include "control/server/store/audit_entry.h"
+#include "control/server/store/db_postgresql.h"
 #include "control/server/store/db_sqlite.h"
 #include "control/server/store/migrate.h"
 #include "control/server/store/store_copy.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -21,11 +24,12 @@
 #define WRITE_WAIT_NS (5 * NS_PER_S)
 
 struct database {
-	char *path;                    /* constant */
+	char *path;                    /* constant; a file, or a URI */
 	const struct secrets *secrets; /* constant, borrowed */
 	int lock_fd;                   /* held while open */
 	pthread_mutex_t write_lock;
 	struct db *writer;         /* write_lock */
+	uint64_t connections;      /* write_lock; of the writer, seen */
 	pthread_mutex_t edit_lock; /* taken before write_lock */
 	/* Counts commits. Released after each commit, acquired by
 	 * store_changes(): rows read after the new count include the commit. */
@@ -76,9 +80,38 @@ static int free_names(struct db *db)
 	return err < 0 ? err : 0;
 }
 
+bool database_is_file(const char *configured)
+{
+	return !db_postgresql_is_uri(configured);
+}
+
+/* The one place that knows which databases there are. */
+static int connect_to(struct db **ret, const char *path, bool read_only)
+{
+	if (database_is_file(path))
+		return db_sqlite_open(ret, path, read_only);
+	return db_postgresql_open(ret, path, read_only);
+}
+
+/* Take the lock of other processes and connect. */
+static int open_writer(struct database *d, char name[static PATH_MAX])
+{
+	int err = 0;
+
+	if (database_is_file(d->path)) {
+		str_copy(name, PATH_MAX, d->path);
+		err = take_lock(d);
+		db_sqlite_setup();
+	} else {
+		db_postgresql_name(d->path, name);
+	}
+	return err ? err : connect_to(&d->writer, d->path, false);
+}
+
 int database_open(struct database **ret, const char *path,
 		  const struct secrets *secrets)
 {
+	char name[PATH_MAX];
 	struct database *d;
 	int err = -ENOMEM;
 
@@ -92,12 +125,9 @@ int database_open(struct database **ret, const char *path,
 	d->path = strdup(path);
 	if (!d->path)
 		goto fail;
-	err = take_lock(d);
-	db_sqlite_setup();
+	err = open_writer(d, name);
 	if (err == 0)
-		err = db_sqlite_open(&d->writer, path, false);
-	if (err == 0)
-		err = migrate(d->writer, path, migrations, migration_count);
+		err = migrate(d->writer, name, migrations, migration_count);
 	if (err == 0)
 		err = free_names(d->writer);
 	if (err)
@@ -132,7 +162,7 @@ int store_new(struct store **ret, struct database *d)
 	if (!s)
 		return -ENOMEM;
 	s->database = d;
-	err = db_sqlite_open(&s->reader, d->path, true);
+	err = connect_to(&s->reader, d->path, true);
 	if (err) {
 		free(s);
 		return err;
@@ -241,6 +271,22 @@ static int lock_for(pthread_mutex_t *lock, int64_t wait_ns)
 #endif
 }
 
+static void count_change(struct database *d)
+{
+	atomic_fetch_add_explicit(&d->changes, 1, memory_order_release);
+}
+
+/* While the writer was not connected another controller may have had the
+ * database: nothing that was read before is valid. */
+static void note_connection(struct database *d)
+{
+	const uint64_t connections = db_connections(d->writer);
+
+	if (connections != d->connections)
+		count_change(d);
+	d->connections = connections;
+}
+
 int store_write_begin(struct store *s, struct db **ret)
 {
 	struct database *d = s->database;
@@ -249,6 +295,7 @@ int store_write_begin(struct store *s, struct db **ret)
 	if (lock_for(&d->write_lock, WRITE_WAIT_NS))
 		return -EBUSY;
 	err = db_begin(d->writer);
+	note_connection(d);
 	if (err) {
 		log_error("database: %s", db_error(d->writer));
 		pthread_mutex_unlock(&d->write_lock);
@@ -270,11 +317,11 @@ int store_write_end(struct store *s, int result)
 
 		if (err < 0)
 			result = err;
-		else
-			atomic_fetch_add_explicit(&d->changes, 1,
-						  memory_order_release);
+		/* a commit may have succeeded whose answer was lost */
+		if (err == 0 || err == -ENOTCONN)
+			count_change(d);
 	}
-	if (result == -EIO)
+	if (result == -EIO || result == -ENOTCONN)
 		log_error("database: %s", db_error(d->writer));
 	if (result < 0)
 		db_rollback(d->writer);

@@ -7,6 +7,7 @@
 #ifndef OFFHOOK_SERVER_STORE_STORE_H
 #define OFFHOOK_SERVER_STORE_STORE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct database;
@@ -16,12 +17,18 @@ struct store;
 /**
  * Open the database and update it to this program's schema (migrate.h): an
  * earlier file is copied, then changed. Other files are refused unchanged.
+ * @param path     of an SQLite file, or the URI of a PostgreSQL database, which
+ *                 may have a password
  * @param secrets  borrowed, must outlive the database
  * @return 0; -EBUSY another process has it open; -EPROTO its schema cannot be
- *         updated; -ENOMEM; -EIO; the reason is in the log
+ *         updated; -ENOTCONN the server cannot be reached; -ENOMEM; -EIO; the
+ *         reason is in the log
  */
 int database_open(struct database **ret, const char *path,
 		  const struct secrets *secrets);
+/** Whether the configured database is an SQLite file, not one of PostgreSQL. */
+bool database_is_file(const char *configured);
+
 /** Close; all stores must be gone. Accepts NULL. @return NULL */
 struct database *database_close(struct database *d);
 

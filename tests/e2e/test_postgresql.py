@@ -1,0 +1,209 @@
+"""A controller whose database is PostgreSQL: what is not the same as with SQLite.
+
+The other files run on it with OFFHOOK_TEST_STORE=postgresql (docs/internals/testing.md).
+"""
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+
+import postgresql
+from controller import Controller
+from fake_agent import FakeAgent
+from test_artifacts import scenario
+
+PASSWORD = "pg-secret-4711"
+
+
+@pytest.fixture(scope="module")
+def own_server():
+    """Not the one of the session: these tests stop it."""
+    server = postgresql.Server().start()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def database(own_server):
+    name = own_server.create()
+    yield name
+    own_server.drop(name)
+
+
+def until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)
+    return found
+
+
+def commands(c, *args):
+    return subprocess.run([c.program, "--config", c.conf_file, *args], capture_output=True,
+                          text=True, check=False, timeout=120)
+
+
+def test_a_second_controller_is_refused(own_server, database):
+    uri = own_server.uri(database)
+    with Controller(database=uri) as first:
+        other = Controller(database=uri)
+        other._write_conf()
+        refused = commands(other, "--create-key", "x")
+        assert refused.returncode == 1 and refused.stdout == ""
+        assert "in use by another controller: stop that one first" in refused.stderr
+        first.api("POST", "/projects", {"name": "still there"})
+        other.close()
+        # a controller that is killed is followed by the next one at once
+        first.kill()
+        first.start()
+        assert [p["name"] for p in first.api("GET", "/projects")["projects"]] == ["still there"]
+
+
+def test_passwords_are_nowhere(own_server, database):
+    own_server.sql(f"CREATE ROLE somebody LOGIN SUPERUSER PASSWORD '{PASSWORD}'")
+    uri = own_server.uri(database, password=PASSWORD)
+    with Controller(database=uri) as c:
+        c.api("POST", "/projects", {"name": "p"})
+        with open(f"/proc/{c.process.pid}/cmdline", "rb") as f:
+            assert PASSWORD.encode() not in f.read()
+        outputs = [commands(c, *args) for args in (
+            ["--help"], ["--check-config"], ["--create-key", "x"], ["backup", "/nowhere/x"])]
+        assert PASSWORD not in c.log()
+    for wrong in (f"postgresql://u:{PASSWORD}@[/x", f"postgresql://u:{PASSWORD}@h/%zz",
+                  f"postgresql://u:{PASSWORD}@/none?host={own_server.dir}",
+                  f"postgresql://u:{PASSWORD}@127.0.0.1:1/none",
+                  f"postgresql://u:{PASSWORD}@/x?nonsense=1"):
+        c = Controller(database=wrong)
+        c._write_conf()
+        outputs.append(commands(c, "--create-key", "x"))
+        assert outputs[-1].returncode == 1 and "database" in outputs[-1].stderr
+        c.close()
+    for done in outputs:
+        assert PASSWORD not in done.stdout + done.stderr
+
+
+def test_what_is_for_sqlite_names_pg_dump(own_server, database, tmp_path):
+    with Controller(database=own_server.uri(database)) as c:
+        for args in (["backup", tmp_path / "b"], ["restore", tmp_path / "b"], ["check"]):
+            done = commands(c, *args)
+            assert done.returncode == 1 and "pg_dump" in done.stderr, done
+        assert not (tmp_path / "b").exists()
+
+
+def test_other_databases_are_refused(own_server, database):
+    own_server.sql("CREATE TABLE invoice (id INTEGER)", database)
+    latin = "latin"
+    own_server.sql(f"CREATE DATABASE {latin} TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
+    for name, said in ((database, "the tables are not those of offhook-controller"),
+                       (latin, "the database's encoding is not UTF8")):
+        c = Controller(database=own_server.uri(name))
+        c._write_conf()
+        done = commands(c, "--create-key", "x")
+        assert done.returncode == 1 and said in done.stderr, done.stderr
+        c.close()
+    assert own_server.sql("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'",
+                          database) == "1"
+    own_server.drop(latin)
+
+
+def test_a_later_schema_is_refused(own_server, database):
+    c = Controller(database=own_server.uri(database))
+    c.create_key()
+    own_server.sql("UPDATE setting SET value = '9999' WHERE name = 'schema_version'", database)
+    done = commands(c, "--create-key", "x")
+    assert done.returncode == 1 and "made by a later program" in done.stderr
+    assert "pg_dump" in done.stderr
+    c.close()
+
+
+def projects(c):
+    answer = c.request("GET", "/projects?count=1000")
+    return [p["name"] for p in answer.json()["projects"]] if answer.ok else None
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT])
+def test_the_server_goes_and_comes_back(own_server, database, how):
+    """Requests meanwhile are 503 and say when to try again; what was answered is there,
+    and what was refused is not."""
+    with Controller(database=own_server.uri(database), workers=4) as c:
+        c.api("POST", "/projects", {"name": "before"})
+        own_server.stop(how)
+        for method, path, body in (("GET", "/projects", None),
+                                   ("POST", "/projects", {"name": "meanwhile"})):
+            answer = c.request(method, path, body)
+            assert answer.status_code == 503 and int(answer.headers["Retry-After"]) > 0
+        own_server.start()
+        until(lambda: projects(c) == ["before"])
+        until(lambda: c.request("POST", "/projects", {"name": "after"}).ok)
+        until(lambda: projects(c) == ["before", "after"])
+        assert "connected again" in c.log()
+
+
+def test_nothing_is_half_done(own_server, database):
+    """Connections are cut while projects are made: each is whole or not there."""
+    with Controller(database=own_server.uri(database)) as c:
+        answered, stop = {}, threading.Event()
+
+        def make():
+            number = 0
+            while not stop.is_set():
+                number += 1
+                name = f"p{number}"
+                answered[name] = c.request("POST", "/projects", {"name": name}).status_code
+
+        maker = threading.Thread(target=make)
+        maker.start()
+        cut = 0
+        for _ in range(20):
+            seen = len(answered)
+            until(lambda: len(answered) > seen + 3)
+            cut += int(own_server.sql(
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = "
+                f"'{database}' AND pid <> pg_backend_pid()"))
+        stop.set()
+        maker.join()
+        assert cut > 20
+        until(lambda: projects(c) is not None)
+        there = set(projects(c))
+        assert {code for code in answered.values()} <= {200, 201, 503}
+        assert {n for n, code in answered.items() if code != 503} <= there
+        # the change and its entry in the audit log are one transaction
+        noted = own_server.sql("SELECT count(*) FROM audit WHERE path = '/projects' AND "
+                               "outcome = 'changed'", database)
+        assert int(noted) == len(there)
+
+
+def test_a_run_goes_on_after_the_server_was_away(own_server, database):
+    with Controller(database=own_server.uri(database), poll_s=1, lease_s=30, renew_s=5) as c:
+        pool = c.api("POST", "/agent-pools", {"name": "pool"})["agent_pool"]
+        agent = FakeAgent(c, pool["join_token"], "a")
+        run = scenario(c, pool)
+        job, = agent.jobs(1).values()
+        assert agent.start(job).ok
+        own_server.stop(signal.SIGQUIT)
+        assert agent.finish(job).status_code == 503
+        own_server.start()
+        until(lambda: agent.finish(job).ok)
+        until(lambda: finished(c, run))
+
+
+def finished(c, run):
+    answer = c.request("GET", f"/runs/{run}")  # 503 while its thread connects again
+    return answer.ok and answer.json()["run"]["is_finished"]
+
+
+def test_the_master_key_is_rotated(own_server, database):
+    c = Controller(database=own_server.uri(database))
+    with c:
+        c.api("POST", "/credential-pools", {"name": "callers", "credentials": [
+            {"username": "1001", "password": PASSWORD}]})
+        c.stop()
+        for _ in "ab":
+            done = commands(c, "rotate-key")
+            assert done.returncode == 0 and "secrets are encrypted" in done.stdout, done
+        c.start()
+        assert len(c.api("GET", "/credential-pools")["credential_pools"]) == 1
+        boxes = own_server.sql("SELECT count(password_box) FROM credential", database)
+        assert int(boxes) == 1
