@@ -10,7 +10,6 @@
 #include "control/server/store/store_removal.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +69,7 @@ static int carry_out(struct remover *r, const struct removal *removal)
 			return more == 0 ? 0 : -ECANCELED;
 	} while (more > 0);
 	if (more == 0)
-		log_info("run=%" PRId64 ": %s deleted", removal->run_id,
+		log_info("run=%s: %s deleted", removal->session_id,
 			 removal->kind);
 	return more;
 }
