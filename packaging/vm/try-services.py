@@ -358,8 +358,9 @@ def part_call():
         # an engine says so after it has been sandboxed
         ready = [e for e in lines if re.search("step .* is ready", e["MESSAGE"])]
         demand(ready and all(e.get("OFFHOOK_ROLE") for e in ready), lines)
-        demand({e["_SYSTEMD_UNIT"] for e in lines} == {AGENT}, lines)
-        demand(len(lines) == len(logged(AGENT, f"run={session}", since)), lines)
+        for unit in (AGENT, CONTROLLER):
+            found = [e for e in lines if e["_SYSTEMD_UNIT"] == unit]
+            demand(found and len(found) == len(logged(unit, f"run={session}", since)), lines)
 
     check("the recording is kept", recorded)
     check("journal: a run's lines are found by OFFHOOK_RUN", found_by_run)
@@ -548,6 +549,8 @@ def part_credentials():
         token = Path("/root/join-token")
         token.write_text(pool["join_token"] + "\n")
         token.chmod(0o600)
+        # its credentials had the fingerprint, too
+        configure(AGENT, controller_fingerprint=f'"{pool["controller_fingerprint"]}"')
         drop_in(AGENT, "LoadCredential=join-token:/root/join-token\n"
                        "Environment=OFFHOOK_JOIN_TOKEN_FILE=%d/join-token\n")
         command("systemctl", "start", AGENT)
