@@ -1,4 +1,5 @@
 """The clock of a host is set while a run is in progress."""
+import contextlib
 import datetime
 import os
 import struct
@@ -11,6 +12,9 @@ import pytest
 import bench
 from agent import Agent
 from bench import Bench, FAULTS
+from controller import Controller
+from fake_agent import FakeAgent
+from test_artifacts import scenario
 
 HOUR = 3600
 
@@ -110,6 +114,20 @@ def test_it_is_set_back_while_no_controller_runs(tmp_path, ports, clock):
         b.wait_online()
         after, _ = b.run(b.single_call(duration=1))
         assert after["status"] == "passed", after
+
+
+def test_a_poll_that_was_noted_in_the_future():
+    """By a request that read the time just before the clock was taken over."""
+    with Controller(poll_s=1, renew_s=5, lease_s=30) as c:
+        pool = c.api("POST", "/agent-pools", {"name": "pool"})["agent_pool"]
+        agent = FakeAgent(c, pool["join_token"], "a")
+        assert agent.poll() == []
+        with contextlib.closing(c.open_database()) as db:
+            db.execute("UPDATE agent SET polled_at = polled_at + 3600000")
+            db.commit()
+        scenario(c, pool)
+        job, = agent.jobs(1).values()
+        assert agent.start(job).ok
 
 
 class SetAgent(Agent):

@@ -128,6 +128,7 @@ static int keep(const char *name, const struct remote_params *p)
 /* Try the key, and keep all that the controller has accepted. */
 static int verify_and_keep(const char *name, struct remote_params *p)
 {
+	const char *given = p->fingerprint;
 	char pin[KEY_PIN_BYTES];
 	bool unknown = false;
 	int status = verify(p, &unknown);
@@ -138,7 +139,10 @@ static int verify_and_keep(const char *name, struct remote_params *p)
 		if (!status)
 			status = verify(p, &unknown);
 	}
-	return status ? status : keep(name, p);
+	if (!status)
+		status = keep(name, p);
+	p->fingerprint = given;
+	return status;
 }
 
 /* Take the URL, of the option or the terminal. A bare argument is the URL, too. */

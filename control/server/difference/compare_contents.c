@@ -241,7 +241,7 @@ static int compare_key(json_t *findings, const char *key,
 		       const struct difference_run *after)
 {
 	json_t *a = json_object(), *b = json_object();
-	struct tally_change change;
+	struct tally_change change = {.before = NULL};
 	struct place p;
 	int found = a && b ? 0 : -ENOMEM;
 

@@ -195,11 +195,12 @@ static int mask_word(struct buf *b, const char *p,
 	if (p[len] == '=' && listed(rule->params, p, len))
 		return mask_param(b, p, len, used);
 	if (p[len] == ':' && (listed("sip sips", p, len))) {
+		size_t uri = 0;
 		int err = buf_add(b, p, len + 1);
 
 		if (!err)
-			err = mask_uri(b, p + len + 1, rule->parts, used);
-		*used += len + 1;
+			err = mask_uri(b, p + len + 1, rule->parts, &uri);
+		*used = len + 1 + uri;
 		return err;
 	}
 	*used = len;

@@ -1,3 +1,4 @@
+#include "control/server/store/lease_clock.h"
 #include "control/server/store/store_lease.h"
 #include "control/server/store/store_lease_db.h"
 #include "control/server/store/store_lease_fit.h"
@@ -14,16 +15,20 @@
 #define CANDIDATES_MAX 64
 
 /* The connection of a parked poll may be lost: the poll proves only that the
- * agent was alive when it arrived. The agent's next poll replaces it.
+ * agent was alive when it arrived. The agent's next poll replaces it. A poll in the
+ * future was noted while the clock was set back, with a time read before.
  * @return 1 it is the latest; 0 it is not; -ENOENT; -EIO */
 static int note_agent(struct db *db, const struct lease_poll *poll,
 		      const char *features)
 {
 	const struct db_value params[] = {
-		DB_I(poll->agent_id), DB_I(poll->arrived), DB_I(poll->draining),
+		DB_I(poll->agent_id),
+		DB_I(poll->arrived),
+		DB_I(poll->draining),
 		poll->has_offset ? DB_I(poll->offset_us)
 				 : (struct db_value){.type = DB_NULL},
-		db_text(features)};
+		db_text(features),
+		DB_I(lease_clock_ms())};
 	int64_t there;
 	int err;
 
@@ -33,7 +38,8 @@ static int note_agent(struct db *db, const struct lease_poll *poll,
 			 "coalesce($4, clock_offset_us), features_json = "
 			 "coalesce($5, features_json), last_seen = CASE WHEN "
 			 "last_seen > $2 THEN last_seen ELSE $2 END "
-			 "WHERE id = $1 AND coalesce(polled_at, 0) <= $2",
+			 "WHERE id = $1 AND (coalesce(polled_at, 0) <= $2 "
+			 "OR polled_at > $6)",
 			 LEASE_PARAMS(params));
 	if (err)
 		return err;
