@@ -102,7 +102,7 @@ class Party(Peer):
                     branch = self.request("INVITE", headers, self.sdp if body is None else body,
                                           branch=branch)
                 answer = self.receive(0.3)
-            if answer.code != 480:
+            if answer.code not in (404, 480):   # it has no account yet, or takes no call yet
                 self.remote = answer.get("To")
                 return branch, answer
             self.request("ACK", branch=branch, cseq=self.cseq)
