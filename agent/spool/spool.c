@@ -1,5 +1,6 @@
 #include "agent/spool/spool.h"
 
+#include "base/file.h"
 #include "base/str.h"
 
 #include <ctype.h>
@@ -412,19 +413,6 @@ struct spool *spool_remove(struct spool *s)
 	return spool_free(s);
 }
 
-static int sync_directory(const char *dir)
-{
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (fsync(fd) != 0)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
 int spool_create(struct spool **ret, const char *dir, const char *lease_id,
 		 struct spool_space *space, const char *meta)
 {
@@ -441,7 +429,7 @@ int spool_create(struct spool **ret, const char *dir, const char *lease_id,
 	s->meta = strdup(meta);
 	err = s->meta ? spool_segment_begin(s) : -ENOMEM;
 	if (err == 0)
-		err = sync_directory(dir);
+		err = file_sync_folder(dir);
 	if (err) {
 		spool_remove(s);
 		return err;

@@ -58,7 +58,8 @@ static int add_name(gnutls_x509_crt_t crt, const char *name)
 		GNUTLS_FSAN_APPEND);
 }
 
-/* Names for clients that check them although they know the key, such as browsers. */
+/* Agents know the certificate by its key. Browsers compare the host of the URL with
+ * the names in it. */
 static int add_names(gnutls_x509_crt_t crt, const char *listen)
 {
 	char host[NAME_BYTES] = "";
@@ -141,8 +142,8 @@ static int make(gnutls_datum_t *pem, gnutls_datum_t *key_pem,
 /* Replace a file: synced, and atomic in a crash. */
 static int write_file(const char *path, const char *const texts[2], mode_t mode)
 {
-	char new_path[CONF_PATH_BYTES + 8], *slash;
-	int fd, dir_fd, err = 0;
+	char new_path[CONF_PATH_BYTES + 8];
+	int fd, err = 0;
 
 	str_print(new_path, sizeof(new_path), "%s.new", path);
 	unlink(new_path);
@@ -160,17 +161,7 @@ static int write_file(const char *path, const char *const texts[2], mode_t mode)
 		unlink(new_path);
 		return err;
 	}
-	slash = strrchr(new_path, '/');
-	if (!slash)
-		return 0;
-	*slash = '\0';
-	dir_fd = open(new_path[0] ? new_path : "/",
-		      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir_fd < 0 || fsync(dir_fd))
-		err = -errno;
-	if (dir_fd >= 0)
-		close(dir_fd);
-	return err;
+	return file_sync_folder_of(path);
 }
 
 static int make_own(const char *path, const char *listen)

@@ -1,6 +1,7 @@
 #include "control/server/data.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "conf/controller_conf.h"
@@ -58,26 +59,6 @@ static int find_files(struct data *d, const struct controller_conf *conf)
 	return err < 0 ? err : 0;
 }
 
-static int sync_folder(const char *file)
-{
-	char folder[CONF_PATH_BYTES + SUFFIX_BYTES];
-	char *slash;
-	int fd, err = 0;
-
-	if (str_copy(folder, sizeof(folder), file))
-		return -ENAMETOOLONG;
-	slash = strrchr(folder, '/');
-	if (slash)
-		slash[slash == folder] = '\0';
-	fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (fsync(fd))
-		err = -errno;
-	close(fd);
-	return err;
-}
-
 static int open_both(struct data *d)
 {
 	int err = secrets_load(&d->secrets, d->key_file);
@@ -109,7 +90,7 @@ static int put_in_place(struct data *d, char kept[static CONF_PATH_BYTES])
 		 rename(d->next_file, d->key_file))
 		err = -errno;
 	if (err == 0)
-		err = sync_folder(d->key_file);
+		err = file_sync_folder_of(d->key_file);
 	if (err)
 		log_error("%s: %s", d->key_file, strerror(-err));
 	return err;
@@ -197,7 +178,7 @@ static int reseal(struct data *d, struct reseal_counts *ret)
 	if (err == 0 && rename(d->part_file, d->next_file))
 		err = -errno;
 	if (err == 0)
-		err = sync_folder(d->next_file);
+		err = file_sync_folder_of(d->next_file);
 	if (err) {
 		log_error("%s: %s", d->next_file, strerror(-err));
 		return err;

@@ -1,6 +1,7 @@
 #include "control/server/backup/command.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/version.h"
@@ -162,24 +163,10 @@ static int write_archive(struct backup *b, int fd, const char *copy)
 /* Give the finished file its name. */
 static int put_in_place(const struct backup_options *o, const char *partial)
 {
-	char folder[CONF_PATH_BYTES];
-	char *slash;
-	int fd, err = 0;
-
 	if (renameat2(AT_FDCWD, partial, AT_FDCWD, o->file,
 		      o->force ? 0 : RENAME_NOREPLACE))
 		return -errno;
-	if (str_copy(folder, sizeof(folder), o->file))
-		return -ENAMETOOLONG;
-	slash = strrchr(folder, '/');
-	if (slash)
-		slash[slash == folder] = '\0';
-	fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || fsync(fd))
-		err = -errno;
-	if (fd >= 0)
-		close(fd);
-	return err;
+	return file_sync_folder_of(o->file);
 }
 
 static void tell(const struct backup *b)

@@ -1,6 +1,7 @@
 #include "control/server/backup/command.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "conf/controller_conf.h"
@@ -370,22 +371,6 @@ static int plan_new(struct restore *r)
 	return err;
 }
 
-static int sync_folder_of(const char *path)
-{
-	char folder[CONF_PATH_BYTES];
-	int fd, err = str_copy(folder, sizeof(folder), path);
-
-	if (err)
-		return err;
-	*strrchr(folder, '/') = '\0';
-	fd = open(folder[0] ? folder : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	err = fsync(fd) ? -errno : 0;
-	close(fd);
-	return err;
-}
-
 static int move_all(const struct restore *r)
 {
 	for (size_t i = 0; i < r->move_count; i++) {
@@ -400,7 +385,7 @@ static int move_all(const struct restore *r)
 			(void)rename(r->moves[i].to, r->moves[i].from);
 		return err;
 	}
-	return sync_folder_of(r->place[PART_DATABASE]);
+	return file_sync_folder_of(r->place[PART_DATABASE]);
 }
 
 static int put_in_place(struct restore *r)

@@ -40,18 +40,6 @@ int artifact_file_path(char path[static CONF_PATH_BYTES],
 		       : 0;
 }
 
-static int sync_folder(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int err;
-
-	if (fd < 0)
-		return -errno;
-	err = fsync(fd) ? -errno : 0;
-	close(fd);
-	return err;
-}
-
 static int write_in(const char *folder, const char *path, const void *data,
 		    size_t len)
 {
@@ -65,7 +53,7 @@ static int write_in(const char *folder, const char *path, const void *data,
 	err = file_write_synced(fd, data, len);
 	close(fd);
 	if (err == 0)
-		err = sync_folder(folder);
+		err = file_sync_folder(folder);
 	if (err)
 		unlink(path);
 	return err;

@@ -1,6 +1,7 @@
 #include "control/server/store/migrate.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "control/server/store/db_sqlite.h"
@@ -91,25 +92,6 @@ void migration_print(const struct migration *steps, size_t count,
 		       (MIGRATION_PRINT_BYTES - 1) / 2);
 }
 
-static int fsync_folder(const char *path)
-{
-	char folder[COPY_BYTES];
-	char *slash;
-	int fd, err = 0;
-
-	snprintf(folder, sizeof(folder), "%s", path);
-	slash = strrchr(folder, '/');
-	if (slash)
-		slash[slash == folder] = '\0';
-	fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (fsync(fd))
-		err = -errno;
-	close(fd);
-	return err;
-}
-
 /* Copy by this connection: nothing else may open the live file. VACUUM INTO
  * accepts an existing empty file, so the copy has mode 0600 from the start. */
 static int copy_to(struct db *db, const char *partial, const char *copy)
@@ -131,7 +113,7 @@ static int copy_to(struct db *db, const char *partial, const char *copy)
 	else if (fsync(fd) || rename(partial, copy))
 		err = -errno;
 	else
-		err = fsync_folder(copy);
+		err = file_sync_folder_of(copy);
 	close(fd);
 	if (err < 0)
 		unlink(partial);
