@@ -43,16 +43,25 @@ static int write_key_file(const char *key_file, const char *text)
 	return err;
 }
 
-static int make_key_file(const char *key_file)
+/* Make a master key in a file, and behind it in a second line a key for hashes.
+ * @param hash_key  SECRET_HASH_BYTES bytes; NULL: hashes use the master key */
+static int make_key_file(const char *key_file, const uint8_t *hash_key)
 {
 	uint8_t master[MASTER_BYTES];
-	char text[FILE_BYTES];
+	char text[FILE_BYTES] = "", *end = text;
 	int err;
 
 	randombytes_buf(master, sizeof(master));
-	sodium_bin2hex(text, MASTER_HEX + 1, master, sizeof(master));
-	text[MASTER_HEX] = '\n';
-	text[MASTER_HEX + 1] = '\0';
+	sodium_bin2hex(end, MASTER_HEX + 1, master, sizeof(master));
+	end += MASTER_HEX;
+	*end++ = '\n';
+	if (hash_key) {
+		sodium_bin2hex(end, MASTER_HEX + 1, hash_key,
+			       SECRET_HASH_BYTES);
+		end += MASTER_HEX;
+		*end++ = '\n';
+	}
+	*end = '\0';
 	err = write_key_file(key_file, text);
 	sodium_memzero(master, sizeof(master));
 	sodium_memzero(text, sizeof(text));
@@ -61,22 +70,8 @@ static int make_key_file(const char *key_file)
 
 int secrets_make_next(const struct secrets *former, const char *key_file)
 {
-	uint8_t master[MASTER_BYTES];
-	char text[FILE_BYTES];
-	int err;
-
-	randombytes_buf(master, sizeof(master));
-	sodium_bin2hex(text, MASTER_HEX + 1, master, sizeof(master));
-	text[MASTER_HEX] = '\n';
-	sodium_bin2hex(text + MASTER_HEX + 1, MASTER_HEX + 1, former->hash_key,
-		       sizeof(former->hash_key));
-	text[2 * MASTER_HEX + 1] = '\n';
-	text[2 * MASTER_HEX + 2] = '\0';
 	unlink(key_file);
-	err = write_key_file(key_file, text);
-	sodium_memzero(master, sizeof(master));
-	sodium_memzero(text, sizeof(text));
-	return err;
+	return make_key_file(key_file, former->hash_key);
 }
 
 /* Bits of the file's mode that are refused. A credential of systemd is protected by its
@@ -157,7 +152,7 @@ int secrets_load(struct secrets **ret, const char *key_file)
 		return -ENOMEM;
 	err = read_key_file(key_file, s);
 	if (err == -ENOENT) {
-		err = make_key_file(key_file);
+		err = make_key_file(key_file, NULL);
 		if (err == 0) {
 			log_info("made the master key %s: keep a copy, the "
 				 "database is of no use without it",
