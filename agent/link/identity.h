@@ -1,6 +1,6 @@
 /**
- * Who this agent is to its controller, and the controller to it: the id and the secret
- * it was given when it enrolled, and the fingerprint it knew then, kept in STATE_DIR/credentials with mode 0600.
+ * What an agent keeps after it has enrolled, in STATE_DIR/credentials (mode 0600): its
+ * id and its secret, and the fingerprint of the controller's certificate.
  * Thread: any.
  */
 #ifndef OFFHOOK_AGENT_LINK_IDENTITY_H

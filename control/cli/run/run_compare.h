@@ -25,9 +25,12 @@ json_t *run_compare(const json_t *before, const json_t *after);
  * @param differences  of run_compare() */
 bool run_compare_alike(const json_t *differences);
 
-/** Print it, with the sentences of GET /runs/ID/differences where its members
- * `differences` and `further` were added. @param width  of the terminal; 0:
- * whole */
+/**
+ * Print the comparison.
+ * @param differences  of run_compare(); if it has the members `differences` and
+ *                     `further` of GET /runs/ID/differences, their sentences, too
+ * @param width        of the terminal; 0: lines are not cut
+ */
 void run_compare_print(FILE *out, const json_t *differences, size_t width);
 
 #endif

@@ -230,7 +230,7 @@ int difference_run_add_message(struct difference_run *run, const char *role,
 	json_t *dialog;
 	char key[KEY_BYTES];
 
-	/* what is no text, or no SIP, cannot be aligned */
+	/* a message that is not text, or has no Call-ID, belongs to no dialog */
 	if (json_object_get(message, "encoding") ||
 	    !sip_header(data, "Call-ID", 0, &call_id))
 		return 0;

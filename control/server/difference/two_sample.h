@@ -30,9 +30,10 @@ double two_sample_ks(const double *a, size_t a_count, const double *b,
 double two_sample_ks_smallest(size_t a_count, size_t b_count);
 
 /**
- * Fisher's exact test, two-sided: is a share the same in two samples?
- * @param a_hits  of a_count, b_hits of b_count
- * @return p
+ * Fisher's exact test, two-sided: compare how often something was seen in two samples.
+ * @param a_hits, b_hits    how often it was seen
+ * @param a_count, b_count  size of the samples
+ * @return p, the probability of a difference at least as large by chance
  */
 double two_sample_share(size_t a_hits, size_t a_count, size_t b_hits,
 			size_t b_count);

@@ -75,7 +75,7 @@ static int carry_out(struct remover *r, const struct removal *removal)
 }
 
 /* One piece of work: what is marked comes first, then retention marks more.
- * @return when the next one is due, ns from now */
+ * @return ns to wait before the next call */
 static int64_t work(struct remover *r, int64_t *next_check_ns,
 		    struct retention_cursor *cursor)
 {

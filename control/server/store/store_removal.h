@@ -26,7 +26,7 @@ struct store;
  * @return 0; -ENOENT; -EBUSY it is not over, or a further attempt is due; -EIO */
 int store_run_delete(struct store *s, int64_t run_id);
 
-/* The two of them are part of a transaction of the caller. */
+/* Call the next two functions within a transaction. */
 
 /** Mark a run as deleted that is over and shown. @return 0; -EIO */
 int run_mark_deleted(struct db *db, int64_t run_id);

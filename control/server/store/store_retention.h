@@ -76,7 +76,7 @@ struct retention_mark {
 int store_retention_mark(struct store *s, const struct retention_mark *marks,
 			 size_t count, int64_t now_ms, const char *text);
 
-/** Keep a run for ever, or no longer. @return 0; -ENOENT; -EIO; -EBUSY */
+/** Exempt a run from retention, or end that. @return 0; -ENOENT; -EIO; -EBUSY */
 int store_run_keep(struct store *s, int64_t run_id, bool keep);
 
 #endif
