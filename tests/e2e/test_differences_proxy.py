@@ -1,21 +1,13 @@
 """What changed between two runs through a proxy and a media relay: registration, digest, two
 roles of our own (docs/reference/differences.md)."""
-import itertools
 import json
-import os
 
 import pytest
 
 from bench import Bench
 from ports import PortBlock
 from relay import TO_CALLER, Relay
-
-# What a busy machine changes by itself. That equal distributions have no difference is a test of
-# the module (tests/unit/difference).
-FIGURES = ("media", "timing", "retransmission", "tester")
-
-# More of them: the environment variable OFFHOOK_EQUAL_RUNS.
-RUNS = int(os.environ.get("OFFHOOK_EQUAL_RUNS", "6"))
+from test_differences import RUNS, assert_alike
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +28,7 @@ def passing(lab):
 
 
 def test_equal_runs_have_no_difference(lab):
-    """Each run with each other one: 15 pairs of six runs."""
-    runs = [passing(lab) for _ in range(RUNS)]
-    for before, after in itertools.combinations(runs, 2):
-        answer = lab.api("GET", f"/runs/{after['id']}/differences?with={before['id']}")
-        found = [d for d in answer["differences"] if d["kind"] not in FIGURES]
-        assert found == [], json.dumps(found, indent=1)
+    assert_alike(lab, [passing(lab) for _ in range(RUNS)])
 
 
 def test_loss_of_the_relay_is_named(lab):
