@@ -58,14 +58,17 @@ def exact(streams, capture, secure):
         seen, ssrc = streams[way], int(streams[way]["ssrc"], 16)
         witness, = (s for key, s in captured.items() if key[0] == ssrc)
         twice = len(witness.packets) - len({n for _, n, _ in witness.packets})
-        assert seen["packets"] == len(witness.packets), (way, seen)
-        assert witness.lost() == 0 and seen["duplicates"] == (twice if way == "in" else 0), seen
+        assert (seen["packets"], seen["duplicates"]) == (
+            len(witness.packets), twice if way == "in" else 0), (way, twice, seen)
+        # linphone has left out a packet in mid-stream: missing in the capture as well. Of what we
+        # send, RTCP alone tells the loss.
+        assert way == "in" or witness.lost() == 0, witness.lost()
+        assert way == "out" or seen["lost"] == witness.lost() <= 1, (witness.lost(), seen)
         if secure and way == "in":
             # on hold linphone restarts the SRTCP index under the same key: a replay,
             # which RFC 3711 3.4 forbids
             again = rtcp_replays(capture, witness.source)
             assert twice <= seen["srtp_replayed"] <= twice + again, (seen, twice, again)
-    assert streams["in"]["lost"] == 0
     return streams["out"]["packets"], streams["in"]["packets"]
 
 

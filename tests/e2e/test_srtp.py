@@ -66,8 +66,9 @@ def assert_exact(found, capture):
         witness, = (s for key, s in captured.items() if key[0] == ssrc)
         print(f"{way}: {seen['packets']} packets, capture {len(witness.packets)}")
         assert seen["packets"] == len(witness.packets)
-        assert witness.lost() == 0
-    assert found["in"]["lost"] == 0
+        assert way == "in" or witness.lost() == 0, witness.lost()
+        # the phone leaves out a packet at times: the capture lacks it as well
+        assert way == "out" or seen["lost"] == witness.lost() <= 1, (witness.lost(), seen)
     assert found["in"].get("srtp_replayed", 0) == 0
 
 
