@@ -197,7 +197,8 @@ def during(engine, phone):
 
 SCRIPT = [["assert_established", "15000"], ["assert_state", "CALL_RTPESTAB"], ["wait", "1200"],
           ["hold"], ["wait", "300"], ["resume"], ["dtmf", "159"], ["assert_dtmf", "42 30000"],
-          ["reinvite"], ["dtmf", "7"], ["wait", "200"], ["hangup"]]
+          # on a busy machine linphone takes a while to start its stream anew
+          ["reinvite"], ["wait", "1000"], ["dtmf", "7"], ["wait", "1000"], ["hangup"]]
 
 
 def secured(engine, capture, ours, one_port):
