@@ -136,6 +136,20 @@ def shell_scripts(root):
             yield f"{path.relative_to(root)}: {done.stderr.strip()}"
 
 
+def forgotten_tests(root):
+    """Files of tests that no meson.build names, whole or by their end, so that they never run."""
+    for path in tree_files(Path(root) / "tests", ".c", ".py"):
+        name = re.fullmatch(r"(?:test|fuzz)[-_](.+)\.(?:c|py)", path.name)
+        folder = path.parent
+        while not (folder / "meson.build").exists() and folder != Path(root):
+            folder = folder.parent
+        if name and folder != Path(root):
+            listed = re.findall(r"'([\w.-]+)'", (folder / "meson.build").read_text())
+            if not any(path.name == word or path.stem.endswith(f"{mark}{word}")
+                       for word in listed for mark in "-_"):
+                yield f"{path.relative_to(root)}: no meson.build names it"
+
+
 # Functions that replace a library's on purpose: control/server/http/library.c, and
 # agent/supervisor/service_notify.c where libsystemd is missing.
 REPLACED = {"MHD_queue_response", "sd_notify", "sd_notifyf", "sd_watchdog_enabled"}

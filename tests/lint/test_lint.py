@@ -108,6 +108,19 @@ def test_a_broken_script_is_found(tree):
     assert len(findings(lint.shell_scripts, tree)) == 1
 
 
+def test_every_test_is_run():
+    assert findings(lint.forgotten_tests, ROOT) == []
+
+
+def test_a_forgotten_test_is_found(tree):
+    folder = tree / "tests/e2e"
+    folder.mkdir(parents=True)
+    (folder / "meson.build").write_text("foreach name : ['call', 'yaml-' + 'read']\n")
+    for name in ("test_call.py", "test-yaml-read.c", "test_recall.py", "party.py"):
+        (folder / name).write_text("")
+    assert findings(lint.forgotten_tests, tree) == ["tests/e2e/test_recall.py: no meson.build names it"]
+
+
 @pytest.fixture(scope="session")
 def exported():
     build = Path(os.environ.get("OFFHOOK_BUILD", ROOT / "build"))
