@@ -2,11 +2,17 @@
 
 It needs pytest and requests. The controller's REST API is described in docs/reference/api.md.
 """
+import base64
+import hashlib
+import ipaddress
 import os
+import ssl
 import time
+from urllib.parse import urlsplit
 
 import pytest
 import requests
+from requests.adapters import HTTPAdapter
 
 POLL_S = 1.0
 # One answer of the controller; runs take as long as their test says.
@@ -21,6 +27,53 @@ class OffhookError(pytest.fail.Exception):
 
     def __init__(self, text):
         super().__init__(text, pytrace=False)
+
+
+def exposed(url):
+    """Whether others can read on the way what is sent to this URL: plain HTTP beyond loopback."""
+    parts = urlsplit(url)
+    try:
+        loopback = ipaddress.ip_address(parts.hostname or "").is_loopback
+    except ValueError:
+        loopback = parts.hostname == "localhost"
+    return parts.scheme == "http" and not loopback
+
+
+def certificate_known(url, fingerprint):
+    """Compare the fingerprint of the controller's public key, as `offhook-controller fingerprint`
+    prints it. @return the SHA-256 of the certificate that has this key, in hexadecimal"""
+    try:
+        from cryptography import x509
+        from cryptography.hazmat.primitives import serialization
+    except ImportError:
+        raise OffhookError("a fingerprint needs the Python package cryptography "
+                           "(Debian: python3-cryptography)") from None
+    parts = urlsplit(url)
+    if parts.scheme != "https":
+        raise OffhookError(f"{url} has no certificate to compare with the fingerprint")
+    try:
+        pem = ssl.get_server_certificate((parts.hostname, parts.port or 443),
+                                         timeout=ANSWER_TIMEOUT_S)
+    except OSError as e:
+        raise OffhookError(f"the controller {url} does not answer: {e}") from e
+    key = x509.load_pem_x509_certificate(pem.encode()).public_key().public_bytes(
+        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    seen = "sha256//" + base64.b64encode(hashlib.sha256(key).digest()).decode()
+    if seen != fingerprint:
+        raise OffhookError(f"the certificate of {url} has another fingerprint: {seen}; compare "
+                           "with `offhook-controller fingerprint`")
+    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
+
+
+class Pinned(HTTPAdapter):
+    """Takes one certificate, whoever signed it."""
+
+    def __init__(self, digest):
+        self._digest = digest
+        super().__init__()
+
+    def init_poolmanager(self, *args, **more):
+        super().init_poolmanager(*args, assert_fingerprint=self._digest, **more)
 
 
 class Run:
@@ -58,18 +111,24 @@ class Run:
 class Offhook:
     """A controller. Records are dicts as the API has them."""
 
-    def __init__(self, url, key, ca=None):
+    def __init__(self, url, key, ca=None, fingerprint=None, plain_http=False):
+        """@param ca  file; without it and without a fingerprint: the authorities of the system"""
         self.url = url.rstrip("/")
+        if exposed(self.url) and not plain_http:
+            raise OffhookError(f"{url}: the key would be sent over plain HTTP to another host; "
+                               "use https://, or set OFFHOOK_PLAIN_HTTP=1")
         self._session = requests.Session()
         self._session.auth = tuple(key.split(":", 1))
-        if ca:
-            self._session.verify = ca
+        if fingerprint:
+            self._session.mount(self.url, Pinned(certificate_known(self.url, fingerprint)))
+        # With each request, since REQUESTS_CA_BUNDLE comes before a session's; None: the system's.
+        self._verify = ca or (False if fingerprint else None)
 
     def request(self, method, path, **more):
         """Send one request below /api/v2. @return the parsed answer"""
         try:
             answer = self._session.request(method, f"{self.url}/api/v2{path}",
-                                           timeout=ANSWER_TIMEOUT_S, **more)
+                                           timeout=ANSWER_TIMEOUT_S, verify=self._verify, **more)
         except requests.RequestException as e:
             raise OffhookError(f"the controller {self.url} does not answer: {e}") from e
         try:
@@ -170,6 +229,7 @@ OPTIONS = (  # name, environment, help
     ("url", "OFFHOOK_URL", "URL of the controller"),
     ("key", "OFFHOOK_KEY", "API key with the right run, PUBLIC:SECRET; better in the environment"),
     ("ca", "OFFHOOK_CA", "file with the certificate authority of the controller"),
+    ("fingerprint", "OFFHOOK_FINGERPRINT", "of the controller's certificate: sha256//..."),
     ("pool", "OFFHOOK_POOL", "name of the agent pool"),
     ("target", "OFFHOOK_TARGET", "name of the target"),
     ("timeout", "OFFHOOK_TIMEOUT", "seconds after which a run is stopped"),
@@ -200,7 +260,8 @@ def offhook(pytestconfig):
     url, key = _setting(pytestconfig, "url"), _setting(pytestconfig, "key")
     if not url or not key or ":" not in key:
         raise OffhookError("OFFHOOK_URL and OFFHOOK_KEY (PUBLIC:SECRET) must be set")
-    return Offhook(url, key, _setting(pytestconfig, "ca"))
+    return Offhook(url, key, _setting(pytestconfig, "ca"), _setting(pytestconfig, "fingerprint"),
+                   os.environ.get("OFFHOOK_PLAIN_HTTP") == "1")
 
 
 @pytest.fixture(scope="session")

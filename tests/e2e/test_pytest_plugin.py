@@ -10,6 +10,7 @@ import pytest
 
 from controller import ROOT, Controller
 from test_api_project_runs import TIMES, Lab, user_of
+from test_own_certificate import OTHER, Own, fingerprint_of
 
 TESTS = '''
 import pytest
@@ -71,7 +72,7 @@ def lab():
             yield made
 
 
-def plugin(lab, folder, *options, tests=TESTS, key=None, **more):
+def plugin(server, folder, *options, tests=TESTS, key=None, url=None, **more):
     """Start pytest with the plugin in a folder of its own."""
     (folder / "test_it.py").write_text(tests)
     return subprocess.Popen(
@@ -79,15 +80,15 @@ def plugin(lab, folder, *options, tests=TESTS, key=None, **more):
          "--junitxml=junit.xml", *options], cwd=folder, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, env={
             **{k: v for k, v in os.environ.items() if not k.startswith(("OFFHOOK_", "PYTEST_"))},
-            "PYTHONPATH": str(ROOT / "clients/python"), "OFFHOOK_URL": lab.c.witness().url,
-            "OFFHOOK_KEY": key or ":".join(lab.c.keys["run"]), **more})
+            "PYTHONPATH": str(ROOT / "clients/python"), "OFFHOOK_URL": server.witness().url if url is None else url,
+            "OFFHOOK_KEY": key or ":".join(server.keys["run"]), **more})
 
 
 @pytest.fixture(scope="module")
 def outcome(lab, tmp_path_factory):
     """All of TESTS: (exit status, output, {test: failure's text or None}, {test: report})."""
     folder = tmp_path_factory.mktemp("plugin")
-    process = plugin(lab, folder)
+    process = plugin(lab.c, folder)
     output = process.communicate(timeout=240)[0]
     cases = ElementTree.parse(folder / "junit.xml").getroot().iter("testcase")
     failures, reports = {}, {}
@@ -131,7 +132,7 @@ def test_a_run_that_takes_too_long_is_stopped(lab, outcome):
 
 
 def test_ctrl_c_stops_the_run(lab, outcome, tmp_path):
-    process = plugin(lab, tmp_path, tests='def test_it(offhook_run):\n    offhook_run("test hold")\n')
+    process = plugin(lab.c, tmp_path, tests='def test_it(offhook_run):\n    offhook_run("test hold")\n')
     active = "/runs?filtername=is_finished&filterval=0"
     lab.waits_for(lambda: lab.c.api("GET", active)["total"] == 1, 60)
     process.send_signal(signal.SIGINT)
@@ -143,25 +144,55 @@ def test_ctrl_c_stops_the_run(lab, outcome, tmp_path):
 
 
 @pytest.mark.parametrize("more, sentence", [
-    ({"OFFHOOK_URL": ""}, "OFFHOOK_URL and OFFHOOK_KEY (PUBLIC:SECRET) must be set"),
+    ({"url": ""}, "OFFHOOK_URL and OFFHOOK_KEY (PUBLIC:SECRET) must be set"),
     ({"key": "wrong:key"}, "401"),
-    ({"OFFHOOK_URL": "http://127.0.0.1:1"}, "the controller http://127.0.0.1:1 does not answer"),
+    ({"url": "http://127.0.0.1:1"}, "the controller http://127.0.0.1:1 does not answer"),
 ])
 def test_without_a_controller(lab, tmp_path, more, sentence):
-    process = plugin(lab, tmp_path, tests='def test_it(offhook_run):\n    offhook_run("test passed")\n', **more)
+    process = plugin(lab.c, tmp_path, tests='def test_it(offhook_run):\n    offhook_run("test passed")\n', **more)
     output = process.communicate(timeout=60)[0]
     assert process.returncode == 1 and sentence in output, output
     assert "Traceback" not in output and "wrong:key" not in output
+
+
+READS = 'def test_it(offhook):\n    assert offhook.records("projects") == []\n'
+
+
+def test_a_certificate_without_an_authority(tmp_path):
+    server = Own()
+    server.create_key("ci", "run")
+    with server:
+        known = {"OFFHOOK_FINGERPRINT": fingerprint_of(server.pem)}
+        for more, status, sentence in (
+                (known, 0, "1 passed"),
+                (known | {"OFFHOOK_CA": str(server.pem)}, 0, "1 passed"),
+                ({"OFFHOOK_FINGERPRINT": OTHER}, 1, f"has another fingerprint: {fingerprint_of(server.pem)}"),
+                (known | {"OFFHOOK_CA": "/etc/ssl/certs/ca-certificates.crt"}, 1, "CERTIFICATE_VERIFY_FAILED"),
+                ({}, 1, "CERTIFICATE_VERIFY_FAILED"),
+                (known | {"url": "http://127.0.0.1:1"}, 1, "has no certificate to compare")):
+            process = plugin(server, tmp_path, tests=READS, **{"url": server.url, **more})
+            output = process.communicate(timeout=60)[0]
+            assert process.returncode == status and sentence in output, (more, output)
+            assert "Warning" not in output and server.keys["run"][1] not in output
+
+
+def test_the_key_is_not_sent_over_plain_http(lab, tmp_path):
+    far = lab.c.witness().url.replace("127.0.0.1", "127.1")  # another spelling is not known as loopback
+    tests = READS.replace("== []", "is not None")
+    output = plugin(lab.c, tmp_path, tests=tests, url=far).communicate(timeout=60)[0]
+    assert "would be sent over plain HTTP" in output and "OFFHOOK_PLAIN_HTTP=1" in output
+    process = plugin(lab.c, tmp_path, tests=tests, url=far, OFFHOOK_PLAIN_HTTP="1")
+    assert process.communicate(timeout=60)[0] and process.returncode == 0
 
 
 def test_a_pool_must_be_named_where_there_are_several(lab, tmp_path):
     other = lab.make("agent-pools", name="other")
     tests = 'def test_it(offhook_pool):\n    assert offhook_pool["name"] == "other"\n'
     try:
-        output = plugin(lab, tmp_path, tests=tests).communicate(timeout=60)[0]
+        output = plugin(lab.c, tmp_path, tests=tests).communicate(timeout=60)[0]
         assert "a agent-pool" not in output
         assert "must be named; the controller has: other, pool (--offhook-pool)" in output, output
-        process = plugin(lab, tmp_path, "--offhook-pool=other", tests=tests)
+        process = plugin(lab.c, tmp_path, "--offhook-pool=other", tests=tests)
         output = process.communicate(timeout=60)[0]
         assert process.returncode == 0, output
     finally:
@@ -173,7 +204,7 @@ def test_the_readme_names_options_and_fixtures():
     readme = (ROOT / "clients/python/README.md").read_text()
     options = re.findall(r'\("(\w+)", "(OFFHOOK_\w+)", "', code)
     told = re.findall(r"(?m)^\| `--offhook-(\w+)` \| `(OFFHOOK_\w+)` \|", readme)
-    assert options == told and len(options) == 6
+    assert options == told and len(options) == 7
     fixtures = re.findall(r'@pytest.fixture.*\ndef (\w+)', code)
     assert len(fixtures) == 4 and all(f"`{name}" in readme for name in fixtures)
     compile(re.search(r"```python\n(.*?)```", readme, re.S).group(1), "README.md", "exec")
