@@ -1,5 +1,6 @@
-"""tools/release, with a stub for the build of the packages."""
+"""tools/release, with stubs for the builds of the packages and of the images."""
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+ROOT_USER = os.geteuid() == 0   # the images need root
 # Stands for tools/packages: a package that says which sources it was built from.
 PACKAGES = """#!/bin/sh
 set -e
@@ -25,6 +27,18 @@ for name in offhook-controller offhook; do
 	dpkg-deb --root-owner-group --build "$out/$name" "$out" > /dev/null
 	rm -r "$out/$name"
 done
+"""
+# Stands for tools/images.
+IMAGES = """#!/bin/sh
+set -e
+cd "$(dirname "$0")/.."
+for out; do :; done
+[ ! -e .git ]
+mkdir -p "$out"
+for target in controller agent agent-full; do
+	cp packaging/commit "$out/$target.oci.tar"
+done
+echo > "$out/sizes.txt"
 """
 
 
@@ -44,8 +58,9 @@ def checkout(tmp_path):
         shutil.copy(ROOT / name, folder / name)
     changelog = folder / "CHANGELOG.md"
     changelog.write_text("# Changelog\n\n## Unreleased\n\n- New.\n\n## 0.0.1 (2026-01-01)\n\n- Old.\n")
-    (folder / "tools/packages").write_text(PACKAGES)
-    (folder / "tools/packages").chmod(0o755)
+    for name, text in (("packages", PACKAGES), ("images", IMAGES)):
+        (folder / "tools" / name).write_text(text)
+        (folder / "tools" / name).chmod(0o755)
     git(folder, "-c", "init.defaultBranch=main", "init", "-q")
     git(folder, "config", "user.name", "n")
     git(folder, "config", "user.email", "n@example.org")
@@ -55,7 +70,8 @@ def checkout(tmp_path):
 
 
 def release(folder, *args):
-    done = subprocess.run(["tools/release", "--output", folder.parent / "out", *args], cwd=folder, check=False,
+    images = [] if ROOT_USER else ["--no-images"]
+    done = subprocess.run(["tools/release", "--output", folder.parent / "out", *images, *args], cwd=folder, check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
     return done.returncode, done.stdout
 
@@ -78,6 +94,8 @@ def test_a_release(checkout):
     subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=out, check=True, timeout=60)
     assert {line.split()[1] for line in (out / "SHA256SUMS").read_text().splitlines()} == \
         {path.name for path in out.iterdir()} - {"SHA256SUMS"}
+    assert {path.name.split("_9.8.7_")[0] for path in out.glob("*.oci.tar")} == (
+        {"offhook-controller", "offhook-agent", "offhook-agent-full"} if ROOT_USER else set())
 
 
 def test_the_sbom(checkout):
@@ -99,8 +117,9 @@ def test_the_sbom(checkout):
 
 def test_a_dry_run_changes_nothing(checkout):
     before = git(checkout, "rev-parse", "HEAD")
-    code, said = release(checkout, "--dry-run", "9.8.7")
+    code, said = release(checkout, "--dry-run", "--no-images", "9.8.7")
     assert code == 0 and "dry run" in said, said
+    assert not list((checkout.parent / "out").glob("*.oci.tar"))
     assert (git(checkout, "rev-parse", "HEAD"), git(checkout, "tag")) == (before, "")
     assert (checkout.parent / "out/offhook-9.8.7.tar.xz").exists()
 
