@@ -1,6 +1,6 @@
 /**
  * SIPp's own command-line options, as a test may give them to client sipp
- * (docs/reference/sipp.md). What an option may do is decided here, by a list of
+ * What an option may do is decided here, by a list of
  * those that are allowed: none writes a file, starts a program, leaves the
  * terminal, or changes an address or a port that the agent assigned.
  * Thread: any; pure.
