@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "control/server/store/db_driver.h"
 #include "control/server/store/postgresql_text.h"
+#include "control/server/store/postgresql_uri.h"
 
 #include <errno.h>
 #include <libpq-fe.h>
@@ -33,17 +34,6 @@
 
 /* The key of the advisory lock: "offhook" in ASCII. */
 #define LOCK_KEY "31356312439713643"
-
-/* Options of libpq that a URI need not name. Dead peers are found after 25 s. */
-static const char *const defaults[][2] = {
-	{"connect_timeout", "5"},
-	{"keepalives_idle", "10"},
-	{"keepalives_interval", "5"},
-	{"keepalives_count", "3"},
-	{"tcp_user_timeout", "25000"},
-	{"fallback_application_name", "offhook-controller"},
-};
-#define DEFAULTS (sizeof(defaults) / sizeof(*defaults))
 
 /* What the program relies on, whatever the server's configuration says: what was
  * answered is on the disk (synchronous_commit may be stronger than on). The
@@ -88,86 +78,6 @@ struct postgresql_db {
 static struct postgresql_db *of(struct db *db)
 {
 	return (struct postgresql_db *)db;
-}
-
-/* ---- the URI ---- */
-
-bool db_postgresql_is_uri(const char *database)
-{
-	return strncmp(database, "postgresql://", 13) == 0 ||
-	       strncmp(database, "postgres://", 11) == 0;
-}
-
-static const char *option(const PQconninfoOption *options, const char *keyword)
-{
-	for (const PQconninfoOption *o = options; o->keyword; o++)
-		if (strcmp(o->keyword, keyword) == 0)
-			return o->val;
-	return NULL;
-}
-
-void db_postgresql_name(const char *uri,
-			char name[static POSTGRESQL_NAME_BYTES])
-{
-	PQconninfoOption *options = PQconninfoParse(uri, NULL);
-	const char *host, *port, *database;
-
-	if (!options) {
-		str_print(name, POSTGRESQL_NAME_BYTES, "postgresql");
-		return;
-	}
-	host = option(options, "host");
-	port = option(options, "port");
-	database = option(options, "dbname");
-	snprintf(name, POSTGRESQL_NAME_BYTES, "postgresql://%s%s%s/%s",
-		 host ? host : "", port ? ":" : "", port ? port : "",
-		 database ? database : "");
-	PQconninfoFree(options);
-}
-
-/* Warnings of the server are in its own log. */
-static void drop_notice(void *arg, const char *message)
-{
-	(void)arg;
-	(void)message;
-}
-
-/* @return NULL out of memory, or the URI is none; logged */
-static PGconn *connect_to(const char *uri)
-{
-	/* libpq's text about a wrong URI may repeat its password */
-	PQconninfoOption *options = PQconninfoParse(uri, NULL);
-	const char *keywords[64], *values[64];
-	size_t count = 0;
-	PGconn *conn;
-
-	if (!options) {
-		log_error("database: not a URI of PostgreSQL "
-			  "(postgresql://USER@HOST:PORT/DATABASE?OPTION=VALUE, "
-			  "special characters as %%XX), or out of memory");
-		return NULL;
-	}
-	for (const PQconninfoOption *o = options; o->keyword && count < 56;
-	     o++) {
-		if (!o->val || strcmp(o->keyword, "client_encoding") == 0)
-			continue;
-		keywords[count] = o->keyword;
-		values[count++] = o->val;
-	}
-	for (size_t i = 0; i < DEFAULTS; i++) {
-		if (option(options, defaults[i][0]))
-			continue;
-		keywords[count] = defaults[i][0];
-		values[count++] = defaults[i][1];
-	}
-	keywords[count] = "client_encoding";
-	values[count++] = "UTF8";
-	keywords[count] = values[count] = NULL;
-	conn = PQconnectdbParams(keywords, values, 0);
-	PQconninfoFree(options);
-	if (conn)
-		PQsetNoticeProcessor(conn, drop_notice, NULL);
-	return conn;
 }
 
 /* ---- the connection ---- */
@@ -375,7 +285,7 @@ static int connect_again(struct postgresql_db *db)
 		return 0;
 	if (clock_mono_ns() < db->retry_at_ns)
 		return -ENOTCONN;
-	db->conn = connect_to(db->uri);
+	db->conn = postgresql_connect(db->uri);
 	if (!db->conn)
 		return -EIO;
 	db->told = true; /* set_up() need not say that it was lost */
@@ -754,7 +664,7 @@ int db_postgresql_open(struct db **ret, const char *uri, bool read_only)
 		close_connection(&db->base);
 		return -ENOMEM;
 	}
-	db_postgresql_name(uri, db->name);
+	postgresql_uri_name(uri, db->name);
 	err = connect_again(db);
 	if (err) {
 		log_error("database %s: %s", db->name, db->error);

@@ -14,16 +14,6 @@
 
 struct db;
 
-/* Bytes of a database's name in the log, terminated. */
-#define POSTGRESQL_NAME_BYTES 256
-
-/** Whether a configured database is a URI of libpq. */
-bool db_postgresql_is_uri(const char *database);
-
-/** Write host, port and database of a URI, without user and passwords. */
-void db_postgresql_name(const char *uri,
-			char name[static POSTGRESQL_NAME_BYTES]);
-
 /**
  * Connect. The writer holds an advisory lock of the database as long as it is
  * connected; if it connects again and another process has the lock, that is

@@ -8,6 +8,7 @@
 #include "control/server/store/db_postgresql.h"
 #include "control/server/store/db_sqlite.h"
 #include "control/server/store/migrate.h"
+#include "control/server/store/postgresql_uri.h"
 #include "control/server/store/store_copy.h"
 
 #include <errno.h>
@@ -82,7 +83,7 @@ static int free_names(struct db *db)
 
 bool database_is_file(const char *configured)
 {
-	return !db_postgresql_is_uri(configured);
+	return !postgresql_uri_is(configured);
 }
 
 /* The one place that knows which databases there are. */
@@ -103,7 +104,7 @@ static int open_writer(struct database *d, char name[static PATH_MAX])
 		err = take_lock(d);
 		db_sqlite_setup();
 	} else {
-		db_postgresql_name(d->path, name);
+		postgresql_uri_name(d->path, name);
 	}
 	return err ? err : connect_to(&d->writer, d->path, false);
 }
