@@ -49,6 +49,32 @@ int db_script(struct db *db, const char *sql)
 	return db->driver->script(db, sql);
 }
 
+int db_load_text(struct buf *sql, const char *before,
+		 const struct db_load *load, const char *after)
+{
+	int err = buf_texts(sql, before, " \"", load->table, "\" (", NULL);
+
+	for (size_t i = 0; i < load->count && err == 0; i++)
+		err = buf_texts(sql, i ? ", \"" : "\"", load->columns[i], "\"",
+				NULL);
+	return err ? err : buf_texts(sql, ") ", after, NULL);
+}
+
+int db_load_begin(struct db *db, const struct db_load *load)
+{
+	return db->driver->load_begin(db, load);
+}
+
+int db_load_row(struct db *db, const struct db_value *row)
+{
+	return db->driver->load_row(db, row);
+}
+
+int db_load_end(struct db *db)
+{
+	return db->driver->load_end(db);
+}
+
 int db_begin(struct db *db)
 {
 	return db->driver->begin(db);

@@ -68,6 +68,25 @@ int db_query(struct db *db, const char *sql, const struct db_value *params,
  * triggers; PostgreSQL gets its own (postgresql_text.h). @return 0; -EIO */
 int db_script(struct db *db, const char *sql);
 
+/* ---- many rows of one table, within a transaction ---- */
+
+struct db_load {
+	const char *table;
+	const char *const *columns;
+	size_t count; /* of columns */
+};
+
+/** Begin to insert rows, the fastest way the database has. Until db_load_end()
+ * the connection is used for nothing else. @param load  borrowed until then
+ * @return 0; -ENOMEM; db_query()'s codes; then roll back */
+int db_load_begin(struct db *db, const struct db_load *load);
+/** Insert one row. It may be refused later: by another row, or the end.
+ * @param row  load->count values, borrowed @return as db_load_begin(); -EMSGSIZE
+ * the row is too long */
+int db_load_row(struct db *db, const struct db_value *row);
+/** End; all rows were accepted. @return as db_load_begin() */
+int db_load_end(struct db *db);
+
 int db_begin(struct db *db); /* write transaction at once, no upgrade */
 int db_commit(struct db *db);
 void db_rollback(struct db *db);

@@ -5,6 +5,7 @@
 #ifndef OFFHOOK_SERVER_STORE_DB_DRIVER_H
 #define OFFHOOK_SERVER_STORE_DB_DRIVER_H
 
+#include "base/buf.h"
 #include "control/server/store/db.h"
 
 /** Each function is the one of db.h that has its name; all are set. */
@@ -14,6 +15,9 @@ struct db_driver {
 		     const struct db_value *params, size_t count,
 		     db_row_h *row_h, void *arg);
 	int (*script)(struct db *db, const char *sql);
+	int (*load_begin)(struct db *db, const struct db_load *load);
+	int (*load_row)(struct db *db, const struct db_value *row);
+	int (*load_end)(struct db *db);
 	int (*begin)(struct db *db);
 	int (*commit)(struct db *db);
 	void (*rollback)(struct db *db);
@@ -25,5 +29,9 @@ struct db_driver {
 struct db {
 	const struct db_driver *driver; /* constant */
 };
+
+/** Append `BEFORE "TABLE" ("COLUMN", ...) AFTER`. @return as buf_add() */
+int db_load_text(struct buf *sql, const char *before,
+		 const struct db_load *load, const char *after);
 
 #endif

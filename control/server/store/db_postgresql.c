@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SERVER_VERSION_MIN 150000 /* as PQserverVersion() writes 15.0 */
-
 /* Prepared statements kept, as many as for SQLite. */
 #define STATEMENTS_MAX 128
 #define PARAMS_MAX     64
@@ -23,6 +21,15 @@
 #define ERROR_BYTES    256
 #define SCRIPT_BYTES   (1024 * 1024)
 #define SESSION_BYTES  128
+
+/* Rows are sent when there are so many bytes. One of them has at most what a
+ * message of the protocol may have. */
+#define LOAD_SEND_BYTES (64 * 1024)
+#define LOAD_ROW_BYTES  (1024 * 1024 * 1024)
+
+/* Rows of a COPY: the server checks their references when it ends, and has a list
+ * of them in memory until then. */
+#define LOAD_ROWS 50000
 
 /* A server that says nothing for longer is taken as lost. It cancels a statement
  * by itself before (statement_timeout below). */
@@ -72,6 +79,12 @@ struct postgresql_db {
 	struct statement statements[STATEMENTS_MAX];
 	size_t next_evicted;
 	unsigned statement_number; /* the last one given */
+	struct {
+		struct buf command; /* COPY ... FROM STDIN */
+		struct buf rows;    /* not sent yet */
+		size_t columns;
+		int count; /* of rows in this COPY */
+	} load;
 	char error[ERROR_BYTES];
 };
 
@@ -117,25 +130,36 @@ static int lose(struct postgresql_db *db, const char *text)
 	return -ENOTCONN;
 }
 
+/* Wait until PQgetResult() need not. @return 0; -ENOTCONN db lost */
+static int wait_for_input(struct postgresql_db *db, int64_t until)
+{
+	struct pollfd fd = {.fd = PQsocket(db->conn), .events = POLLIN};
+
+	while (PQisBusy(db->conn)) {
+		if (clock_mono_ns() >= until)
+			return lose(db, "the server does not answer");
+		if (poll(&fd, 1, 1000) > 0 && !PQconsumeInput(db->conn))
+			break; /* PQgetResult() has the error */
+	}
+	return 0;
+}
+
+static int64_t end_of(int64_t timeout_ns)
+{
+	return timeout_ns == NO_TIMEOUT ? INT64_MAX
+					: clock_mono_ns() + timeout_ns;
+}
+
 /* Wait for the end of a command. @return its last result; NULL: db lost */
 static PGresult *wait_for_result(struct postgresql_db *db, int64_t timeout_ns)
 {
-	const int64_t until = timeout_ns == NO_TIMEOUT
-				      ? INT64_MAX
-				      : clock_mono_ns() + timeout_ns;
+	const int64_t until = end_of(timeout_ns);
 	PGresult *last = NULL, *result;
 
 	for (;;) {
-		struct pollfd fd = {.fd = PQsocket(db->conn), .events = POLLIN};
-
-		while (PQisBusy(db->conn)) {
-			if (clock_mono_ns() >= until) {
-				PQclear(last);
-				lose(db, "the server does not answer");
-				return NULL;
-			}
-			if (poll(&fd, 1, 1000) > 0 && !PQconsumeInput(db->conn))
-				break; /* PQgetResult() has the error */
+		if (wait_for_input(db, until)) {
+			PQclear(last);
+			return NULL;
 		}
 		result = PQgetResult(db->conn);
 		if (!result)
@@ -237,39 +261,27 @@ static int take_lock(struct postgresql_db *db)
 		   NULL, db->session);
 }
 
-static int check_server(struct postgresql_db *db)
-{
-	const char *encoding = PQparameterStatus(db->conn, "server_encoding");
-
-	if (PQserverVersion(db->conn) < SERVER_VERSION_MIN)
-		set_error(db, NULL, "the server is older than PostgreSQL 15");
-	else if (!encoding || strcmp(encoding, "UTF8") != 0)
-		set_error(db, NULL,
-			  "the database's encoding is not UTF8: make it by "
-			  "createdb --template=template0 --encoding=UTF8");
-	else
-		return 0;
-	return -EIO;
-}
-
 static int set_up(struct postgresql_db *db)
 {
 	char tag[SESSION_BYTES];
+	const char *refused;
 	int err;
 
 	if (PQstatus(db->conn) != CONNECTION_OK) {
 		set_error(db, NULL, PQerrorMessage(db->conn));
 		return -ENOTCONN;
 	}
-	err = check_server(db);
-	if (err == 0)
-		err = run_text(
-			db,
-			db->read_only ? SESSION_SETTINGS
-				"SET default_transaction_read_only = on"
-				      : SESSION_SETTINGS
-				"SET default_transaction_read_only = off",
-			ANSWER_TIMEOUT_NS, tag);
+	refused = postgresql_refused(db->conn);
+	if (refused) {
+		set_error(db, NULL, refused);
+		return -EIO;
+	}
+	err = run_text(db,
+		       db->read_only ? SESSION_SETTINGS
+			       "SET default_transaction_read_only = on"
+				     : SESSION_SETTINGS
+			       "SET default_transaction_read_only = off",
+		       ANSWER_TIMEOUT_NS, tag);
 	if (err == 0 && !db->read_only)
 		err = take_lock(db);
 	return err;
@@ -568,6 +580,103 @@ static int script(struct db *base, const char *sql)
 	return err ? -EIO : 0;
 }
 
+/* ---- loading ---- */
+
+static void load_release(struct postgresql_db *db)
+{
+	buf_release(&db->load.command);
+	buf_release(&db->load.rows);
+}
+
+/* Begin a COPY. */
+static int copy_begin(struct postgresql_db *db)
+{
+	PGresult *result = NULL;
+	int err;
+
+	db->load.count = 0;
+	if (PQsendQuery(db->conn, db->load.command.data) &&
+	    wait_for_input(db, end_of(ANSWER_TIMEOUT_NS)) == 0)
+		result = PQgetResult(db->conn);
+	if (result && PQresultStatus(result) == PGRES_COPY_IN) {
+		PQclear(result);
+		return 0;
+	}
+	err = check(db, result);
+	/* the end of the refused command */
+	if (db->conn)
+		PQclear(wait_for_result(db, ANSWER_TIMEOUT_NS));
+	return err ? err : -EIO;
+}
+
+static int copy_send(struct postgresql_db *db)
+{
+	struct buf *rows = &db->load.rows;
+
+	if (rows->used > 0 &&
+	    PQputCopyData(db->conn, rows->data, (int)rows->used) != 1)
+		return lose(db, PQerrorMessage(db->conn));
+	buf_consume(rows, rows->used);
+	return 0;
+}
+
+/* End a COPY: the server checks the rows. */
+static int copy_end(struct postgresql_db *db)
+{
+	PGresult *result;
+	int err = copy_send(db);
+
+	if (err)
+		return err;
+	if (PQputCopyEnd(db->conn, NULL) != 1)
+		return lose(db, PQerrorMessage(db->conn));
+	result = wait_for_result(db, NO_TIMEOUT);
+	err = check(db, result);
+	if (err == 0)
+		PQclear(result);
+	return err;
+}
+
+static int load_begin(struct db *base, const struct db_load *load)
+{
+	struct postgresql_db *db = of(base);
+	int err;
+
+	if (!db->in_transaction || db->transaction_lost)
+		return -ENOTCONN;
+	load_release(db);
+	buf_init(&db->load.command, SCRIPT_BYTES);
+	buf_init(&db->load.rows, LOAD_ROW_BYTES);
+	db->load.columns = load->count;
+	err = db_load_text(&db->load.command, "COPY", load, "FROM STDIN");
+	return err ? err : copy_begin(db);
+}
+
+static int load_row(struct db *base, const struct db_value *row)
+{
+	struct postgresql_db *db = of(base);
+	int err;
+
+	if (db->transaction_lost)
+		return -ENOTCONN;
+	err = postgresql_copy_row(&db->load.rows, row, db->load.columns);
+	if (err == 0 && db->load.rows.used >= LOAD_SEND_BYTES)
+		err = copy_send(db);
+	if (err || ++db->load.count < LOAD_ROWS)
+		return err;
+	err = copy_end(db);
+	return err ? err : copy_begin(db);
+}
+
+static int load_end(struct db *base)
+{
+	struct postgresql_db *db = of(base);
+	int err = db->transaction_lost ? -ENOTCONN : copy_end(db);
+
+	load_release(db);
+	return err;
+}
+
 /* ---- transactions ---- */
 
 static int begin(struct db *base)
@@ -612,6 +721,10 @@ static void rollback(struct db *base)
 
 	if (db->in_transaction && db->conn) {
 		memcpy(error, db->error, sizeof(error));
+		/* given up within a COPY */
+		if (PQtransactionStatus(db->conn) == PQTRANS_ACTIVE &&
+		    PQputCopyEnd(db->conn, "given up") == 1)
+			PQclear(wait_for_result(db, ANSWER_TIMEOUT_NS));
 		run_text(db, "ROLLBACK", ANSWER_TIMEOUT_NS, tag);
 		memcpy(db->error, error, sizeof(error));
 	}
@@ -629,6 +742,7 @@ static void close_connection(struct db *base)
 	struct postgresql_db *db = of(base);
 
 	disconnect(db);
+	load_release(db);
 	free(db->uri);
 	free(db);
 }
@@ -642,6 +756,9 @@ static const struct db_driver driver = {
 	.dialect = DB_POSTGRESQL,
 	.query = query,
 	.script = script,
+	.load_begin = load_begin,
+	.load_row = load_row,
+	.load_end = load_end,
 	.begin = begin,
 	.commit = commit,
 	.rollback = rollback,

@@ -1,5 +1,6 @@
 #include "control/server/store/db_sqlite.h"
 
+#include "base/buf.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "control/server/store/db_driver.h"
@@ -22,6 +23,9 @@
 
 #define COLUMNS_MAX 64
 
+/* An INSERT of all columns of a table. */
+#define LOAD_SQL_BYTES 4096
+
 /* Pages of a step of a copy, between two questions whether to go on. */
 #define COPY_PAGES 1024
 
@@ -41,6 +45,10 @@ struct sqlite_db {
 	struct statement statements[STATEMENTS_MAX];
 	size_t statement_count;
 	size_t next_evicted;
+	struct {
+		char sql[LOAD_SQL_BYTES];
+		size_t count; /* of columns */
+	} load;
 };
 
 static struct sqlite_db *of(struct db *db)
@@ -285,6 +293,45 @@ static int script(struct db *db, const char *sql)
 	return run_script(of(db), sql);
 }
 
+/* Statements are prepared once, and there is no server to wait for: row by row is
+ * the fastest way. */
+static int load_begin(struct db *base, const struct db_load *load)
+{
+	struct sqlite_db *db = of(base);
+	char values[8 * COLUMNS_MAX + 16] = "VALUES (";
+	size_t used = strlen(values);
+	struct buf sql;
+	int err;
+
+	if (load->count > COLUMNS_MAX)
+		return -EIO;
+	for (size_t i = 0; i < load->count; i++)
+		used += (size_t)snprintf(values + used, sizeof(values) - used,
+					 "%s$%zu", i ? ", " : "", i + 1);
+	snprintf(values + used, sizeof(values) - used, ")");
+	buf_init(&sql, sizeof(db->load.sql) - 1);
+	err = db_load_text(&sql, "INSERT INTO", load, values);
+	if (err == 0)
+		err = str_copy(db->load.sql, sizeof(db->load.sql), sql.data);
+	db->load.count = load->count;
+	buf_release(&sql);
+	return err < 0 ? err : 0;
+}
+
+static int load_row(struct db *base, const struct db_value *row)
+{
+	struct sqlite_db *db = of(base);
+	int err = query(base, db->load.sql, row, db->load.count, NULL, NULL);
+
+	return err < 0 ? err : 0;
+}
+
+static int load_end(struct db *db)
+{
+	(void)db;
+	return 0;
+}
+
 static int begin(struct db *db)
 {
 	int err = query(db, "BEGIN IMMEDIATE", NULL, 0, NULL, NULL);
@@ -323,6 +370,9 @@ static const struct db_driver driver = {
 	.dialect = DB_SQLITE,
 	.query = query,
 	.script = script,
+	.load_begin = load_begin,
+	.load_row = load_row,
+	.load_end = load_end,
 	.begin = begin,
 	.commit = commit,
 	.rollback = rollback,
@@ -390,6 +440,12 @@ int db_sqlite_open(struct db **ret, const char *path, bool read_only)
 int db_sqlite_open_as_is(struct db **ret, const char *path)
 {
 	return open_file(ret, path, SQLITE_OPEN_READWRITE, true);
+}
+
+void db_sqlite_triggers(struct db *db, bool on)
+{
+	sqlite3_db_config(of(db)->sq, SQLITE_DBCONFIG_ENABLE_TRIGGER,
+			  on ? 1 : 0, NULL);
 }
 
 /* ---- copying ---- */

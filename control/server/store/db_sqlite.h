@@ -26,6 +26,9 @@ int db_sqlite_open(struct db **ret, const char *path, bool read_only);
  */
 int db_sqlite_open_as_is(struct db **ret, const char *path);
 
+/** Switch the triggers of this connection; they are on when it is opened. */
+void db_sqlite_triggers(struct db *db, bool on);
+
 /**
  * Copy what the connection sees into a new file, by SQLite's online backup API
  * in one read transaction. The copy has no write-ahead log.

@@ -153,6 +153,79 @@ int postgresql_value(uint32_t type, const char *text, size_t len,
 	}
 }
 
+/* ---- rows of COPY ---- */
+
+/* Source: PostgreSQL 15, COPY, "Text Format": what would end a column or a row, and
+ * the backslash. */
+static int add_text(struct buf *b, const char *text, size_t len)
+{
+	static const char special[] = "\\\n\r\t", letters[] = "\\nrt";
+	size_t from = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < len && err == 0; i++) {
+		const char *found = text[i] ? strchr(special, text[i]) : NULL;
+
+		if (!found)
+			continue;
+		err = buf_add(b, text + from, i - from);
+		if (err == 0)
+			err = buf_add(
+				b, (char[]){'\\', letters[found - special]}, 2);
+		from = i + 1;
+	}
+	return err ? err : buf_add(b, text + from, len - from);
+}
+
+static int add_bytes(struct buf *b, const unsigned char *bytes, size_t len)
+{
+	static const char digits[] = "0123456789abcdef";
+	char *at;
+	int err = buf_extend(b, 3 + 2 * len, &at);
+
+	if (err)
+		return err;
+	memcpy(at, "\\\\x", 3);
+	at += 3;
+	for (size_t i = 0; i < len; i++) {
+		*at++ = digits[bytes[i] >> 4];
+		*at++ = digits[bytes[i] & 15];
+	}
+	return 0;
+}
+
+static int add_value(struct buf *b, const struct db_value *value)
+{
+	char number[POSTGRESQL_NUMBER_BYTES];
+
+	switch (value->type) {
+	case DB_INT:
+	case DB_REAL:
+		write_number(value, POSTGRESQL_FLOAT8, number);
+		return buf_add(b, number, strlen(number));
+	case DB_TEXT:
+		return add_text(b, value->bytes, value->len);
+	case DB_BLOB:
+		return add_bytes(b, value->bytes, value->len);
+	case DB_NULL:
+	default:
+		return buf_add(b, "\\N", 2);
+	}
+}
+
+int postgresql_copy_row(struct buf *ret, const struct db_value *row,
+			size_t columns)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < columns && err == 0; i++) {
+		err = i > 0 ? buf_add(ret, "\t", 1) : 0;
+		if (err == 0)
+			err = add_value(ret, &row[i]);
+	}
+	return err ? err : buf_add(ret, "\n", 1);
+}
+
 /* ---- the schema ---- */
 
 struct token {

@@ -63,6 +63,14 @@ int postgresql_value(uint32_t type, const char *text, size_t len,
 		     unsigned char *bytes, struct db_value *ret);
 
 /**
+ * Append a row as a line of COPY FROM STDIN in text format. Source: PostgreSQL 15,
+ * COPY, "Text Format".
+ * @return 0; as buf_add(), then a part of the line may be there
+ */
+int postgresql_copy_row(struct buf *ret, const struct db_value *row,
+			size_t columns);
+
+/**
  * Write a script of the schema in PostgreSQL's words: types, identity columns,
  * byte order of texts, triggers as functions. Comments are left out.
  * @return 0; -ENOMEM; -EINVAL a trigger that is not of the form

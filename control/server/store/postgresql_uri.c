@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define SERVER_VERSION_MIN 150000 /* as PQserverVersion() writes 15.0 */
+
 /* Options of libpq that a URI need not name. Dead peers are found after 25 s. */
 static const char *const defaults[][2] = {
 	{"connect_timeout", "5"},
@@ -92,4 +94,16 @@ PGconn *postgresql_connect(const char *uri)
 	if (conn)
 		PQsetNoticeProcessor(conn, drop_notice, NULL);
 	return conn;
+}
+
+const char *postgresql_refused(const PGconn *conn)
+{
+	const char *encoding = PQparameterStatus(conn, "server_encoding");
+
+	if (PQserverVersion(conn) < SERVER_VERSION_MIN)
+		return "the server is older than PostgreSQL 15";
+	if (!encoding || strcmp(encoding, "UTF8") != 0)
+		return "the database's encoding is not UTF8: make it by "
+		       "createdb --template=template0 --encoding=UTF8";
+	return NULL;
 }

@@ -1,6 +1,6 @@
 /**
  * The URI of a PostgreSQL database (postgresql://USER@HOST:PORT/DATABASE?OPTION=VALUE),
- * as libpq reads it. It may have a password: nothing here logs it.
+ * as libpq reads it, and what it leads to. It may have a password: nothing here logs it.
  * Thread: any
  */
 #ifndef OFFHOOK_SERVER_STORE_POSTGRESQL_URI_H
@@ -23,5 +23,9 @@ void postgresql_uri_name(const char *uri,
  * @return a connection, of which PQstatus() says whether it is one; NULL out of
  *         memory, or the URI is none, logged */
 PGconn *postgresql_connect(const char *uri);
+
+/** Why the program cannot use a connected server or database.
+ * @return constant text; NULL it can */
+const char *postgresql_refused(const PGconn *conn);
 
 #endif

@@ -118,6 +118,70 @@ static void test_values_come_back(void **state)
 			 1);
 }
 
+static void test_loaded_values_come_back(void **state)
+{
+	static const char *const columns[] = {"p", "id", "name", "b", "v"};
+	const struct db_load load = {"t", columns, 5};
+	struct fixture *f = *state;
+
+	assert_int_equal(db_begin(f->writer), 0);
+	assert_int_equal(db_load_begin(f->writer, &load), 0);
+	assert_int_equal(
+		db_load_row(f->writer,
+			    (struct db_value[]){db_text(NULL), DB_I(INT64_MIN),
+						db_text("\xc3\xa9"),
+						db_blob("a\0b", 3), DB_R(0.1)}),
+		0);
+	assert_int_equal(
+		db_load_row(f->writer,
+			    (struct db_value[]){db_text(NULL), DB_I(2),
+						db_text("\\N\t\r\n\\"),
+						db_blob("", 0), db_text(NULL)}),
+		0);
+	assert_int_equal(db_load_end(f->writer), 0);
+	assert_int_equal(db_commit(f->writer), 0);
+	assert_int_equal(db_query(f->reader,
+				  "SELECT id, name, v, b, p FROM t "
+				  "WHERE id < 0",
+				  NULL, 0, check_types, NULL),
+			 1);
+	assert_int_equal(db_query(f->reader,
+				  "SELECT id FROM t WHERE b IS NOT NULL AND "
+				  "v IS NULL AND name = $1",
+				  (struct db_value[]){db_text("\\N\t\r\n\\")},
+				  1, NULL, NULL),
+			 1);
+}
+
+/* At the row or at the end, and then nothing is there. A load that was given up
+ * leaves the connection usable. */
+static void test_a_refused_load(void **state)
+{
+	static const char *const columns[] = {"id", "name"};
+	const struct db_load load = {"t", columns, 2};
+	struct fixture *f = *state;
+	int err;
+
+	assert_int_equal(insert(f->writer, "a"), 1);
+	assert_int_equal(db_begin(f->writer), 0);
+	assert_int_equal(db_load_begin(f->writer, &load), 0);
+	err = db_load_row(f->writer,
+			  (struct db_value[]){DB_I(7), db_text("a")});
+	if (err == 0)
+		err = db_load_end(f->writer);
+	assert_int_equal(err, -EEXIST);
+	db_rollback(f->writer);
+	assert_int_equal(db_begin(f->writer), 0);
+	assert_int_equal(db_load_begin(f->writer, &load), 0);
+	assert_int_equal(
+		db_load_row(f->writer,
+			    (struct db_value[]){DB_I(8), db_text("b")}),
+		0);
+	db_rollback(f->writer);
+	assert_int_equal(count(f->writer), 1);
+	assert_int_equal(insert(f->writer, "b"), 1);
+}
+
 static void test_empty_blob_is_not_null(void **state)
 {
 	struct fixture *f = *state;
@@ -318,6 +382,8 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(test_values_come_back),
+		CASE(test_loaded_values_come_back),
+		CASE(test_a_refused_load),
 		CASE(test_empty_blob_is_not_null),
 		CASE(test_errors_are_told_apart),
 		CASE(test_changes_are_counted),

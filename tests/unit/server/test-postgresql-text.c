@@ -134,6 +134,31 @@ static void test_columns_become_values(void **state)
 	assert_int_equal(v.len, 5);
 }
 
+static void test_rows_of_copy(void **state)
+{
+	const struct db_value row[] = {
+		DB_I(INT64_MIN),        DB_R(0.1),
+		db_text(NULL),          db_text(""),
+		db_text("a\tb\\N\r\n"), db_blob("\0\xffz", 3),
+		db_blob(NULL, 0),
+	};
+	struct buf b;
+
+	(void)state;
+	buf_init(&b, 1024);
+	assert_int_equal(postgresql_copy_row(&b, row, 7), 0);
+	assert_int_equal(postgresql_copy_row(&b, row, 1), 0);
+	assert_string_equal(b.data, "-9223372036854775808\t"
+				    "0.10000000000000001\t\\N\t\t"
+				    "a\\tb\\\\N\\r\\n\t"
+				    "\\\\x00ff7a\t\\\\x\n"
+				    "-9223372036854775808\n");
+	buf_release(&b);
+	buf_init(&b, 8);
+	assert_int_equal(postgresql_copy_row(&b, row, 1), -EMSGSIZE);
+	buf_release(&b);
+}
+
 static void test_columns_that_cannot_be_read(void **state)
 {
 	(void)state;
@@ -210,6 +235,7 @@ int main(void)
 		cmocka_unit_test(test_numbers_become_parameters),
 		cmocka_unit_test(test_texts_become_parameters),
 		cmocka_unit_test(test_columns_become_values),
+		cmocka_unit_test(test_rows_of_copy),
 		cmocka_unit_test(test_columns_that_cannot_be_read),
 		cmocka_unit_test(test_schema_words),
 		cmocka_unit_test(test_schema_triggers),
