@@ -71,6 +71,7 @@ static const struct command commands[] = {
 	{"backup", 1, 1, backup_command},
 	{"restore", 1, 1, restore_command},
 	{"check", 0, 1, check_command},
+	{"copy", 2, 2, copy_command},
 	{"fingerprint", 0, 0, fingerprint_command},
 	{"rotate-key", 0, 0, rotate_key_command},
 };
@@ -88,6 +89,7 @@ static const char usage[] =
 	"       offhook-controller [--config FILE] restore [--force] "
 	"[--without-key] FILE\n"
 	"       offhook-controller [--config FILE] check [FILE]\n"
+	"       offhook-controller [--config FILE] copy SOURCE DESTINATION\n"
 	"       offhook-controller [--config FILE] fingerprint\n"
 	"       offhook-controller [--config FILE] rotate-key\n"
 	"\n"
@@ -111,6 +113,12 @@ static const char usage[] =
 	"  check [FILE]       check a backup, or the controller's data; exit "
 	"status 1:\n"
 	"                     something is wrong\n"
+	"  copy SOURCE DESTINATION\n"
+	"                     copy a database into an empty one, as from "
+	"offhook.db to\n"
+	"                     postgresql:///offhook, and print counts and "
+	"hashes of its\n"
+	"                     tables; no controller may be using them\n"
 	"  fingerprint        print the fingerprint of the certificate, which "
 	"agents\n"
 	"                     and `offhook login` take\n"
@@ -146,6 +154,8 @@ static int read_command(struct options *o, int count, char **words)
 	     o->command->run != restore_command))
 		return 2;
 	o->backup.file = words[1];
+	if (count > 2)
+		o->backup.destination = words[2];
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The commands backup, restore and check of offhook-controller. Results go to
+ * The commands backup, restore, check and copy of offhook-controller. Results go to
  * standard output, errors and warnings to the log.
  * Thread: main, with SIGINT and SIGTERM blocked: they end a command early.
  */
@@ -11,9 +11,10 @@
 struct controller_conf;
 
 struct backup_options {
-	const char *file; /* NULL: none given, for check */
-	bool force;       /* replace what is there */
-	bool with_key;    /* backup: include the master key */
+	const char *file; /* NULL: none given, for check; copy: the source */
+	const char *destination; /* of copy */
+	bool force;              /* replace what is there */
+	bool with_key;           /* backup: include the master key */
 	bool without_key; /* restore: also if the master key is missing */
 };
 
@@ -31,5 +32,11 @@ int restore_command(const struct controller_conf *conf,
  * @return 0 all is in order; negative: it is not, printed or logged */
 int check_command(const struct controller_conf *conf,
 		  const struct backup_options *o);
+
+/** Copy the tables of a database into an empty one, and print counts and hashes.
+ * Both are named as the key `database` names them.
+ * @return 0; negative, logged; then the destination is empty */
+int copy_command(const struct controller_conf *conf,
+		 const struct backup_options *o);
 
 #endif

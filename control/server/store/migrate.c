@@ -373,3 +373,51 @@ int migrate(struct db *db, const char *path, const struct migration *steps,
 		return err;
 	return bring_forward(db, path, steps, at + 1, count);
 }
+
+int migrate_check(struct db *db, const char *path,
+		  const struct migration *steps, size_t count)
+{
+	struct made_by made = {.has_tables = false};
+	char number[VERSION_BYTES], print[MIGRATION_PRINT_BYTES];
+	int err = read_made_by(db, &made);
+
+	if (err < 0 || !made.has_tables) {
+		log_error("database %s: %s; it is not one of "
+			  "offhook-controller",
+			  path, err < 0 ? db_error(db) : "it has no tables");
+		return -EIO;
+	}
+	snprintf(number, sizeof(number), "%d", steps[count - 1].number);
+	migration_print(steps, count, print);
+	if (strcmp(made.version, number) == 0 && strcmp(made.print, print) == 0)
+		return 0;
+	log_error("database %s has schema version %s%s, this program copies "
+		  "version %s only: start this version's controller with it "
+		  "once, which updates an earlier one, stop it and copy then",
+		  path, made.version[0] ? made.version : "unknown",
+		  strcmp(made.version, number) == 0 ? " of another build" : "",
+		  number);
+	return -EPROTO;
+}
+
+int migrate_fill(struct db *db, const char *path, const struct migration *steps,
+		 size_t count)
+{
+	struct made_by made = {.has_tables = false};
+	int err = read_made_by(db, &made);
+
+	if (made.has_tables) {
+		log_error("database %s is not empty, and nothing in it is "
+			  "replaced: choose an empty one",
+			  path);
+		return -EEXIST;
+	}
+	/* a step over no rows may yet wait for the disk */
+	if (err == 0 && db_dialect(db) == DB_POSTGRESQL)
+		err = db_script(db, "SET LOCAL statement_timeout = 0");
+	if (err == 0)
+		err = apply_steps(db, steps, 0, count);
+	if (err < 0)
+		log_error("database %s: %s", path, db_error(db));
+	return err < 0 ? -EIO : 0;
+}

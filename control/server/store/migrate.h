@@ -42,6 +42,22 @@ extern const size_t migration_count;
 int migrate(struct db *db, const char *path, const struct migration *steps,
 	    size_t count);
 
+/**
+ * Refuse a database that has not exactly these steps; nothing is changed.
+ * @param path  of its file, or its name, for the log
+ * @return 0; -EPROTO; -EIO not a database of ours; logged with the remedy
+ */
+int migrate_check(struct db *db, const char *path,
+		  const struct migration *steps, size_t count);
+
+/**
+ * Make the tables of an empty database, in the caller's transaction. SQLite: the
+ * connection does not check foreign keys.
+ * @return 0; -EEXIST it is not empty; -EIO; logged with the remedy
+ */
+int migrate_fill(struct db *db, const char *path, const struct migration *steps,
+		 size_t count);
+
 /** Hash the SQL of the first `count` steps, without comments and blanks. */
 void migration_print(const struct migration *steps, size_t count,
 		     char print[static MIGRATION_PRINT_BYTES]);
