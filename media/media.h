@@ -17,6 +17,22 @@
 struct media_engine;
 struct media_session; /* one audio stream of a call, both directions */
 
+/** A file of the packets that sessions send and receive. */
+struct media_capture_params {
+	const char *path;       /* created; NULL: none */
+	int64_t wall_offset_ns; /* wall clock minus monotonic */
+	uint64_t bytes_max;     /* of the file; later packets are not written */
+};
+
+/** What is in the file. */
+struct media_captured {
+	uint64_t packets;
+	uint64_t unwritten; /* after bytes_max was reached or writing failed */
+	uint64_t dropped;   /* a queue to the writer was full */
+	bool full;          /* bytes_max was reached */
+	int err;            /* creating or writing the file failed: -errno */
+};
+
 struct media_engine_params {
 	uint16_t port_min; /* port range: RTP uses even ports, RTCP the next
 			    * one */
@@ -33,6 +49,8 @@ struct media_engine_params {
 	 * in the port range above, for sessions with `tapped`; len 0: no
 	 * capture */
 	struct media_addr tap;
+	/* For sessions with `capture` */
+	struct media_capture_params capture;
 	/* MEDIA_REASON_BYTES, or NULL. Receives the reason if
 	 * media_engine_new() fails because capturing is not possible or
 	 * libsrtp2 cannot be used */
@@ -244,6 +262,21 @@ void media_engine_flush(struct media_engine *engine);
 void media_engine_evidence(const struct media_engine *engine,
 			   struct media_evidence *ret);
 
+/**
+ * End the capture file: write what is left and close it. Blocks while that takes;
+ * called when all sessions have reported MEDIA_RECORD_STOPPED.
+ * @return 0; -ENOENT none was asked for, or it was ended before
+ */
+int media_engine_capture_end(struct media_engine *engine,
+			     struct media_captured *ret);
+
+/** What of a session's packets goes into the capture file. RTCP is captured whole. */
+enum media_capture {
+	MEDIA_CAPTURE_NONE,
+	MEDIA_CAPTURE_HEADERS, /* of RTP */
+	MEDIA_CAPTURE_WHOLE,
+};
+
 /** Why a session decodes audio, bits. With none of them it decodes nothing. */
 enum media_audio {
 	MEDIA_AUDIO_MEASURE = 1, /* both directions, one record a second */
@@ -283,6 +316,7 @@ struct media_session_params {
 	/* Expect to hear this file; needs MEDIA_AUDIO_MEASURE. NULL: expect
 	 * nothing */
 	const char *expect_file;
+	enum media_capture capture; /* needs media_engine_params.capture */
 	/* Another program sends and receives: only measure its media, from
 	 * media_session_tap() on */
 	bool tapped;
@@ -320,8 +354,8 @@ int media_engine_prepare_failed(const struct media_engine *engine,
  * peer may send before we see its answer: RFC 3264 section 5.1); earlier ones
  * are stray.
  * @param params  borrowed during the call
- * @return 0; -EINVAL unknown codec or packet time, or no server for the NAT
- *         mode; -EADDRINUSE no port left; -ENOENT prompt file missing; -EILSEQ
+ * @return 0; -EINVAL unknown codec or packet time, no server for the NAT
+ *         mode, or capture without a file; -EADDRINUSE no port left; -ENOENT prompt file missing; -EILSEQ
  *         not audio; -ENODATA no sample in it; -ERANGE unsupported sample rate
  *         or channel count; -EFBIG longer than 10 min, or expected and longer
  *         than 2 min; -ENOSPC sessions_max reached; -ENOMEM; -errno

@@ -89,7 +89,7 @@ static void scheduling_warn(const struct engine *e)
 static int stacks_start(struct engine *e)
 {
 	char reason[MEDIA_REASON_BYTES] = "";
-	const struct media_engine_params media = {
+	struct media_engine_params media = {
 		.port_min = e->settings.rtp_min,
 		.port_max = e->settings.rtp_max,
 		.sessions_max = calls_sessions_wanted(e->job),
@@ -107,6 +107,7 @@ static int stacks_start(struct engine *e)
 
 	if (err)
 		return err;
+	engine_capture_begin(e, &media.capture);
 	err = media_engine_new(&e->media, &media);
 	if (err) {
 		report_end_job(e->report, "error", "role %s: %s: %s",

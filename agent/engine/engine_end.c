@@ -136,8 +136,10 @@ static void end_write(struct engine *e)
 		sip_loop_stop();
 		return;
 	}
-	if (report_started(e->report))
+	if (report_started(e->report)) {
+		engine_capture_end(e);
 		engine_report_rest(e);
+	}
 	report_finish(e->report);
 	mono_timer_start(&e->tmr_end, ENGINE_WRITE_MS, write_overdue, e);
 	engine_flush(e);

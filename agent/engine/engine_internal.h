@@ -1,7 +1,8 @@
 /**
  * One engine: what engine.c (boot, socket, the second's tick), engine_end.c
- * (the orderly end of the job) and engine_report.c (figures of the whole
- * engine) share. The sub-folders do not know it: they report through handlers.
+ * (the orderly end of the job), engine_report.c (figures of the whole engine)
+ * and engine_capture.c (the packets of all calls, in a file) share. The
+ * sub-folders do not know it: they report through handlers.
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_AGENT_ENGINE_ENGINE_INTERNAL_H
@@ -48,6 +49,7 @@ struct engine {
 	struct report *report;
 	struct accounts *accounts;
 	struct media_engine *media;
+	char capture_path[ENGINE_PATH_BYTES * 2]; /* "": no capture */
 	struct calls *calls;
 	struct steps *steps;
 
@@ -85,5 +87,15 @@ void engine_end_binding(bool answered, void *arg);
 void engine_report_second(struct engine *e, int64_t now_ns);
 /** At the end: report all that is left; flaws and evidence of the engine last. */
 void engine_report_rest(struct engine *e);
+
+/* ---- engine_capture.c ---- */
+
+/** What the media engine captures for the actions with rtp_capture. If it cannot
+ * be handed over it is reported as artifact_lost and not captured.
+ * @param ret  borrows from e */
+void engine_capture_begin(struct engine *e, struct media_capture_params *ret);
+/** At the end: close the file and hand it over; report what is missing in it as
+ * artifact_cut. */
+void engine_capture_end(struct engine *e);
 
 #endif

@@ -315,13 +315,14 @@ function drawTimeline(model) {
 // ---- files ----
 
 function drawFiles(model) {
-  const { artifacts, artifacts_omitted: omitted, artifacts_lost: lost } = model.report;
+  const { artifacts, artifacts_omitted: omitted, artifacts_lost: lost, artifacts_cut: cut } = model.report;
   byId('files').hidden = !artifacts;
   if (!artifacts) return;
   const base = `/api/v2/runs/${model.run.session_id}/artifacts`;
   const address = (f) => `${base}/${encodeURIComponent(f.role)}/${encodeURIComponent(f.name)}`;
   const download = (text, href, size) => el('a', { class: 'btn', href }, icon('save'), text, size ? el('span', { class: 'soft' }, size) : '');
   byId('downloads').replaceChildren(download('SIP messages, text', `${PAGE}/sip.txt`), download('SIP messages, pcap', `${PAGE}/sip.pcap`),
+    ...(artifacts.some((f) => f.name === 'rtp.pcap') ? [download('SIP, RTP and RTCP, pcapng', `${PAGE}/packets.pcapng`)] : []),
     download('Measures, CSV', `${PAGE}/stats.csv`), ...[['junit', 'JUnit XML'], ['markdown', 'Markdown'], ['html', 'HTML']].map(([kind, text]) =>
       download(`Report, ${text}`, `/api/v2/runs/${model.run.session_id}/report/${kind}`)));
   const nodes = [];
@@ -333,7 +334,8 @@ function drawFiles(model) {
   }
   if (omitted) nodes.push(el('p', { class: 'note body' }, `${omitted} further files are not shown.`));
   byId('artifacts').replaceChildren(...nodes);
-  byId('artifacts-lost').replaceChildren(...lost.map((e) => el('p', { class: 'body bad' }, `${e.role}: the file ${e.name} was not kept: ${e.text}`)));
+  byId('artifacts-lost').replaceChildren(...lost.map((e) => el('p', { class: 'body bad' }, `${e.role}: the file ${e.name} was not kept: ${e.text}`)),
+    ...cut.map((e) => el('p', { class: 'body bad' }, `${e.role}: the file ${e.name} is not complete: ${e.text}`)));
 }
 
 // ---- the whole ----

@@ -192,6 +192,8 @@ int wire_audio_decode(struct decoder *d, json_t *object, struct wire_action *a)
 		err = decode_bool(d, object, "store_artifacts",
 				  &a->store_artifacts);
 	if (!err)
+		err = decode_bool(d, object, "rtp_capture", &a->rtp_capture);
+	if (!err)
 		err = plays_decode(d, object, a);
 	if (!err)
 		err = sending_decode(d, object, a);

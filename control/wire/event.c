@@ -235,10 +235,10 @@ json_t *wire_event_flaw(struct wire_time when, const char *name, uint64_t count,
 	return put_finish(o, err);
 }
 
-json_t *wire_event_artifact_lost(struct wire_time when, const char *name,
-				 const char *text)
+static json_t *artifact_event(struct wire_time when, const char *kind,
+			      const char *name, const char *text)
 {
-	json_t *o = event_new(when, "artifact_lost");
+	json_t *o = event_new(when, kind);
 	int err;
 
 	if (!o)
@@ -246,4 +246,16 @@ json_t *wire_event_artifact_lost(struct wire_time when, const char *name,
 	err = put_text(o, "name", name);
 	err |= put_text(o, "text", text);
 	return put_finish(o, err);
+}
+
+json_t *wire_event_artifact_lost(struct wire_time when, const char *name,
+				 const char *text)
+{
+	return artifact_event(when, "artifact_lost", name, text);
+}
+
+json_t *wire_event_artifact_cut(struct wire_time when, const char *name,
+				const char *text)
+{
+	return artifact_event(when, "artifact_cut", name, text);
 }

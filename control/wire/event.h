@@ -179,6 +179,10 @@ json_t *wire_event_flaw(struct wire_time when, const char *name, uint64_t count,
 json_t *wire_event_artifact_lost(struct wire_time when, const char *name,
 				 const char *text);
 
+/** Encode an `artifact_cut` event: the file has less than it should. */
+json_t *wire_event_artifact_cut(struct wire_time when, const char *name,
+				const char *text);
+
 struct wire_sip_message {
 	bool sent;
 	const char *transport; /* "udp", "tcp", "tls" */

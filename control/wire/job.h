@@ -293,6 +293,7 @@ struct wire_action {
 	bool audio_marker; /* play marker tones, measure their delay */
 	bool record_media; /* record every call, one WAV file per direction */
 	bool store_artifacts; /* likewise, and the event of each call */
+	bool rtp_capture;     /* RTP and RTCP packets, in one file a job */
 
 	struct wire_call_options call_options;
 

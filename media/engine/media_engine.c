@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "media/audio/audio_thread.h"
 #include "media/audio/prompt.h"
+#include "media/capture/packet_capture.h"
 #include "media/engine/session_prompt.h"
 #include "media/measure/measure.h"
 #include "media/rx/rx.h"
@@ -317,6 +318,9 @@ int media_engine_new(struct media_engine **ret,
 		err = epoll_open(e);
 	if (!err)
 		err = tap_open_all(e);
+	if (!err && params->capture.path)
+		err = packet_capture_new(&e->capture, &params->capture,
+					 PACKET_CAPTURE_RING_BYTES);
 	if (!err)
 		err = states_new(e);
 	if (!err)
@@ -352,6 +356,7 @@ struct media_engine *media_engine_free(struct media_engine *e)
 	close_if_open(e->epoll_fd);
 	close_if_open(e->records_fd);
 	sem_destroy(&e->scheduled);
+	packet_capture_free(e->capture);
 	audio_free(e->audio);
 	measure_thread_free(e->measure);
 	tx_free(e->tx);
@@ -372,6 +377,15 @@ struct media_engine *media_engine_free(struct media_engine *e)
 	socket_pool_free(e->socket_pool);
 	free(e);
 	return NULL;
+}
+
+int media_engine_capture_end(struct media_engine *e, struct media_captured *ret)
+{
+	if (!e->capture || e->captured)
+		return -ENOENT;
+	e->captured = true;
+	packet_capture_end(e->capture, ret);
+	return 0;
 }
 
 int media_engine_prepare(struct media_engine *e,

@@ -58,6 +58,9 @@ struct media_engine {
 
 	_Atomic bool quit; /* written by the loop */
 
+	struct packet_capture *capture; /* NULL: none */
+	bool captured;                  /* loop: its file is closed */
+
 	/* states of the threads */
 	struct rx *rx;
 	struct tap_sessions *tap; /* used by RX; NULL: nothing is tapped */

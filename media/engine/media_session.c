@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "base/str.h"
 #include "media/audio/audio_thread.h"
+#include "media/capture/packet_capture.h"
 #include "media/engine/media_engine.h"
 
 #include <errno.h>
@@ -270,6 +271,30 @@ static int audio_choose(struct media_session *s,
 	return err;
 }
 
+static int capture_choose(struct media_session *s,
+			  const struct media_session_params *params)
+{
+	const struct packet_capture *capture = s->engine->capture;
+	struct packet_copies copies = {
+		.whole = params->capture == MEDIA_CAPTURE_WHOLE,
+		/* where the sockets are bound; `local` may become an address
+		 * that a server sees */
+		.local = {s->local.rtp, s->local.rtcp},
+	};
+
+	if (params->capture == MEDIA_CAPTURE_NONE)
+		return 0;
+	if (!capture)
+		return -EINVAL;
+	copies.ring = packet_capture_ring(capture, PACKET_CAPTURE_RX);
+	s->rx.copies = copies;
+	s->rx.captured = true;
+	copies.ring = packet_capture_ring(capture, PACKET_CAPTURE_TX);
+	s->tx.copies = copies;
+	s->tx.captured = true;
+	return 0;
+}
+
 /* Fill the constant fields of the threads' parts. */
 static void threads_know(struct media_session *s)
 {
@@ -377,6 +402,8 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 		err = sockets_open(s, &params->bind);
 	if (!err)
 		err = audio_choose(s, params);
+	if (!err)
+		err = capture_choose(s, params);
 	if (!err)
 		err = nat_open(s, &params->nat);
 	if (err) {

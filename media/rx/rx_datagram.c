@@ -6,6 +6,29 @@
 #include <errno.h>
 #include <string.h>
 
+/* ---- copies for the capture file ---- */
+
+/* @param d  as it came, still encrypted @param sent  by a tapped program */
+static void copy_arrived(const struct datagram *d, enum datagram_class class,
+			 bool sent)
+{
+	const struct rx_session *s = d->socket->session;
+	const struct packet_copy packet = {
+		.mono_ns = d->mono_ns,
+		.sent = sent,
+		.rtcp = class == DATAGRAM_RTCP,
+		.socket = d->socket->rtcp ? SOCKET_RTCP : SOCKET_RTP,
+		.peer = &d->source,
+		.data = d->data,
+		.captured = d->captured,
+		.bytes = d->bytes,
+	};
+
+	if (class == DATAGRAM_RTCP ||
+	    (class == DATAGRAM_RTP && !d->socket->rtcp))
+		packet_copy(&s->copies, &packet);
+}
+
 /* ---- RTP and RTCP, to the analysis and the audio thread ---- */
 
 /* To the analysis; a full ring counts the record as dropped. */
@@ -385,6 +408,8 @@ void rx_datagram_arrived(struct rx *rx, struct datagram *d)
 	if (from_server(d) && !relay_open(rx, d))
 		return;
 	class = datagram_classify(d->data, d->captured);
+	if (d->socket->session->captured)
+		copy_arrived(d, class, false);
 	if (class == DATAGRAM_RTCP)
 		media_arrived(rx, d, true); /* on the RTP port too: RFC 5761 */
 	else if (class == DATAGRAM_RTP && !d->socket->rtcp)
@@ -442,11 +467,13 @@ static void tapped_arrived(const struct tap_session *t, void *arg)
 	enum datagram_class class;
 
 	memcpy(d.data, t->data, d.captured);
+	class = datagram_classify(d.data, d.captured);
+	if (s->captured)
+		copy_arrived(&d, class, t->sent);
 	if (t->sent) {
 		tapped_sent(rx, &d);
 		return;
 	}
-	class = datagram_classify(d.data, d.captured);
 	if (class == DATAGRAM_RTCP)
 		rtcp_arrived(rx, &d);
 	else if (class == DATAGRAM_RTP && !t->rtcp)
@@ -468,6 +495,8 @@ void rx_tapped_assign(struct rx *rx, struct rx_session *s,
 	uint32_t number = s->slot + 1;
 
 	rx->tapped[s->slot] = s;
+	s->copies.local[SOCKET_RTP] = *rtp;
+	s->copies.local[SOCKET_RTCP] = rtcp->len ? *rtcp : *rtp;
 	stamp_clock_read(&rx->clock);
 	/* RTP's port last: it may be RTCP's, too */
 	if (rtcp->len)

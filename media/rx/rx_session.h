@@ -12,6 +12,7 @@
 #include "media/command.h"
 #include "media/handover.h"
 #include "media/nat/relay_map.h"
+#include "media/packet_copy.h"
 #include "media/payload_ring.h"
 #include "media/rx/rx_linger.h"
 #include "media/security/session_key.h"
@@ -57,6 +58,7 @@ struct rx_session {
 	bool decodes;      /* constant: payloads go to the audio thread */
 	bool decodes_sent; /* constant: so do those that a tapped program
 			    * sends */
+	bool captured;     /* constant: packets are copied to `copies` */
 	uint32_t slot;     /* constant */
 	uint32_t ssrc;     /* constant: ours */
 	int64_t peer_ns;
@@ -68,6 +70,8 @@ struct rx_session {
 	uint32_t event_clock_hz[PACKET_PT_MASK + 1]; /* 0: no event type */
 	struct rx_lingering linger;
 	struct payload_ring *payloads; /* constant: to the audio thread */
+	struct packet_copies copies;   /* constant; `local` of a tapped one:
+					* the program's */
 	struct session_end *end;       /* constant */
 	struct media_addr rtcp_peer;   /* for DTLS; len 0: not known */
 	bool rtcp_mux;                 /* no DTLS for RTCP alone */

@@ -43,6 +43,10 @@ ssize_t tx_transmit(const struct tx_session *s, unsigned socket,
 		    const struct media_addr *to, uint16_t channel,
 		    const uint8_t *data, size_t bytes);
 
+/** Copy a packet that was sent for the capture file. @param now_ns  when */
+void tx_copy(const struct tx_session *s, bool rtcp, int64_t now_ns,
+	     const uint8_t *data, size_t bytes);
+
 /**
  * tx_transmit() failed. If the kernel refuses the peer's address ten times in a
  * row for RTP, or three times for RTCP, before it accepts a first packet to it,

@@ -151,6 +151,8 @@ void tx_rtcp_send(struct tx *t, struct tx_session *s,
 	} else {
 		tx_reached(t, s, true);
 		s->rtcp_reached = true;
+		if (s->captured)
+			tx_copy(s, true, now_ns, data, bytes);
 	}
 	s->average_bytes += ((double)bytes + UDP_IP_BYTES - s->average_bytes) /
 			    16; /* 6.3.3 */

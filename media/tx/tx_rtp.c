@@ -230,6 +230,8 @@ static void packet_send(struct tx *t, struct tx_session *s, uint8_t *data,
 		tx_refused(t, s, false, err);
 		return;
 	}
+	if (s->captured)
+		tx_copy(s, false, now_ns, data, bytes);
 	if (s->packets == s->packets_before)
 		tx_reached(t, s, false);
 	s->marker = false;

@@ -63,6 +63,23 @@ ssize_t tx_transmit(const struct tx_session *s, unsigned socket,
 		      (const struct sockaddr *)(const void *)&to->ss, to->len);
 }
 
+void tx_copy(const struct tx_session *s, bool rtcp, int64_t now_ns,
+	     const uint8_t *data, size_t bytes)
+{
+	const struct packet_copy packet = {
+		.mono_ns = now_ns,
+		.sent = true,
+		.rtcp = rtcp,
+		.socket = rtcp && !s->rtcp_mux ? SOCKET_RTCP : SOCKET_RTP,
+		.peer = rtcp ? &s->rtcp : &s->rtp,
+		.data = data,
+		.captured = bytes,
+		.bytes = bytes,
+	};
+
+	packet_copy(&s->copies, &packet);
+}
+
 /* A firewall that drops packets at random may drop the first one. Report an
  * address only after 200 ms of 20 ms packets, or three reports. */
 #define RTP_REFUSALS  10u

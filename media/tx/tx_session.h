@@ -12,6 +12,7 @@
 #include "media/audio/dtmf_send.h"
 #include "media/audio/dtmf_tones.h"
 #include "media/command.h"
+#include "media/packet_copy.h"
 #include "media/payload_ring.h"
 #include "media/security/session_key.h"
 #include "media/socket.h"
@@ -101,8 +102,9 @@ struct tx_session {
 	bool sends;  /* the direction lets us send; until_ns limits it */
 	bool marker; /* the next packet begins a talkspurt */
 	bool encrypted;
-	bool decodes; /* constant: give what is sent to the audio thread */
-	bool aligned; /* the clip is in step with the wall clock */
+	bool decodes;  /* constant: give what is sent to the audio thread */
+	bool captured; /* constant: packets are copied to `copies` */
+	bool aligned;  /* the clip is in step with the wall clock */
 	uint64_t packets;
 	uint64_t payload_bytes;
 	uint64_t packets_before; /* value of `packets` when the RTP address was
@@ -113,6 +115,7 @@ struct tx_session {
 	struct dtmf_send dtmf; /* the first byte */
 	/* cold */
 	struct payload_ring *payloads; /* constant: to the audio thread */
+	struct packet_copies copies;   /* constant */
 	struct session_end *end;       /* constant */
 	int stream_fds[SOCKET_COUNT];  /* constant: connections to the TURN
 					* server; -1: none */

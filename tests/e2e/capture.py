@@ -63,6 +63,28 @@ def extend(sequence):
     return out
 
 
+def stream_table(out):
+    """What `tshark -q -z rtp,streams` has printed: {(ssrc, source, target): dict}."""
+    summary = {}
+    for line in out.splitlines():
+        cells = line.split()
+        found = re.search(r"0x([0-9A-Fa-f]{8})", line)
+        if not found:
+            continue
+        at = next(i for i, c in enumerate(cells) if c.startswith("0x"))
+        # ... src-addr sport dst-addr dport SSRC payload packets lost (x%) min-delta
+        # mean-delta max-delta min-jitter mean-jitter max-jitter. Payload names may
+        # contain spaces: count from the "(x%)" cell.
+        mark = next(i for i, c in enumerate(cells) if c.endswith("%)"))
+        if cells[mark - 1].startswith("("):
+            mark -= 1
+        key = (int(found.group(1), 16), int(cells[at - 3]), int(cells[at - 1]))
+        numbers = [c for c in cells[mark:] if re.fullmatch(r"-?[0-9.]+", c)]
+        summary[key] = {"packets": int(cells[mark - 2]), "lost": int(cells[mark - 1]),
+                        "mean_jitter_ms": float(numbers[-2])}
+    return summary
+
+
 class Capture:
     """Captures UDP and TCP of a range of ports from `with` to its end, on lo or on an
     interface of a network namespace; or what a libpcap expression selects."""
@@ -155,22 +177,4 @@ class Capture:
 
     def tshark_summary(self):
         """The table of `tshark -z rtp,streams`: {(ssrc, source, target): dict}."""
-        out = self._tshark("-q", "-z", "rtp,streams")
-        summary = {}
-        for line in out.splitlines():
-            cells = line.split()
-            found = re.search(r"0x([0-9A-Fa-f]{8})", line)
-            if not found:
-                continue
-            at = next(i for i, c in enumerate(cells) if c.startswith("0x"))
-            # ... src-addr sport dst-addr dport SSRC payload packets lost (x%) min-delta
-            # mean-delta max-delta min-jitter mean-jitter max-jitter. Payload names may
-            # contain spaces: count from the "(x%)" cell.
-            mark = next(i for i, c in enumerate(cells) if c.endswith("%)"))
-            if cells[mark - 1].startswith("("):
-                mark -= 1
-            key = (int(found.group(1), 16), int(cells[at - 3]), int(cells[at - 1]))
-            numbers = [c for c in cells[mark:] if re.fullmatch(r"-?[0-9.]+", c)]
-            summary[key] = {"packets": int(cells[mark - 2]), "lost": int(cells[mark - 1]),
-                            "mean_jitter_ms": float(numbers[-2])}
-        return summary
+        return stream_table(self._tshark("-q", "-z", "rtp,streams"))

@@ -77,6 +77,11 @@ class State:
         return FakeAgent(c, auth=self.secrets["agent"])
 
 
+def keyed(entries):
+    return isinstance(entries, list) and entries != [] and all(
+        isinstance(entry, dict) and "key" in entry for entry in entries)
+
+
 def differences(old, new, at=""):
     """Differences between the old response and the new one. New members are allowed."""
     if isinstance(old, dict) and isinstance(new, dict):
@@ -90,10 +95,15 @@ def differences(old, new, at=""):
                     yield f"{at}/{name}: {value} became {new[name]}"
             else:
                 yield from differences(value, new[name], f"{at}/{name}")
+    elif keyed(old) and keyed(new):
+        # a test's parameters: a newer version has more of them, in the order of its
+        # documentation, and those that are new have their default
+        was, now = ({entry["key"]: entry for entry in entries} for entries in (old, new))
+        yield from differences(was, now, at)
+        for key in now.keys() - was.keys():
+            if now[key]["value"] != now[key]["default"]:
+                yield f"{at}/{key}: is not its default"
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        # a test's parameters have a key each; their order is that of the documentation
-        if all(isinstance(entry, dict) and "key" in entry for entry in [*old, *new]):
-            old, new = (sorted(entries, key=lambda e: e["key"]) for entries in (old, new))
         for i, (was, now) in enumerate(zip(old, new)):
             yield from differences(was, now, f"{at}/{i}")
     elif old != new:

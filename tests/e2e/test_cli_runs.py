@@ -178,7 +178,7 @@ def test_ladder(offhook, lab):
 def test_download(offhook, lab, tmp_path):
     saved = offhook("run", "download", lab.good["id"], "there").split()
     assert {os.path.basename(name) for name in saved} >= {
-        "sip.txt", "sip.pcap", "stats.csv", "junit.xml", "report.markdown", "report.html"}
+        "sip.txt", "sip.pcap", "packets.pcapng", "stats.csv", "junit.xml", "report.markdown", "report.html"}
     notes, = [name for name in saved if name.endswith("-notes.txt")]
     assert (tmp_path / notes).read_bytes() == b"noted"
     assert "<testsuites" in (tmp_path / "there/junit.xml").read_text()

@@ -2,6 +2,7 @@
 import base64
 import csv
 import io
+import struct
 import time
 
 import pytest
@@ -40,6 +41,22 @@ MESSAGES = [
 ]
 
 
+def captured(t_ns, number):
+    """A packet of an agent's rtp.pcap: UDP over IPv4, its RTP header alone."""
+    rtp = struct.pack("!BBHII", 0x80, 0, number, 160 * number, 7)
+    ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 28 + 172, 0, 0, 64, 17, 0,
+                     bytes([192, 0, 2, 1]), bytes([198, 51, 100, 7]))
+    data = ip + struct.pack("!HHHH", 4000, 5000, 8 + 172, 0) + rtp
+    return struct.pack("<IIII", t_ns // 10**9, t_ns % 10**9, len(data), 28 + 172) + data
+
+
+PCAP_NS = struct.pack("<IHHIIII", 0xa1b23c4d, 2, 4, 0, 0, 65535, 101)
+# before, between and after the SIP messages
+CAPTURED = [T0 * 10**9 - 5, T0 * 10**9 + 3_500_001, (T0 + 3600) * 10**9 + 999_999_999]
+# a record whose bytes are missing, one that is longer than any packet, another file
+DAMAGED = [captured(T0 * 10**9, 9)[:-1], struct.pack("<IIII", T0, 0, 2**31, 2**31) + b"x" * 99]
+
+
 @pytest.fixture(scope="module")
 def run():
     with Controller(**TIMES) as c:
@@ -55,12 +72,14 @@ def run():
         assert agent.upload(job, "sip", MESSAGES).ok
         assert agent.upload(job, "stats", [
             point(role, T0 + 10 * i, 1.5 + i) for i in range(3)]).ok
+        assert agent.artifact(job, "rtp.pcap", PCAP_NS + b"".join(
+            captured(t, i) for i, t in enumerate(CAPTURED))).ok
         assert agent.finish(job).ok
         until = time.monotonic() + 30
         while c.api("GET", f"/runs/{started['session_id']}/status")["run"]["status"] == "running":
             assert time.monotonic() < until
             time.sleep(0.02)
-        c.uuid, c.role = started["session_id"], role
+        c.uuid, c.role, c.agent, c.pool = started["session_id"], role, agent, pool
         yield c
 
 
@@ -112,6 +131,46 @@ def test_packets_are_read_by_another_program(run, tmp_path):
     assert bytes.fromhex(payload.strip().replace(":", "")) == BINARY
 
 
+def rows_of(content, file):
+    file.write_bytes(content)
+    names = ["frame.time_epoch", "frame.interface_name", "frame.cap_len", "frame.len", "sip.Call-ID",
+             "rtp.seq"]
+    out = tshark(file, "-d", "udp.port==1-65535,sip", "-d", "udp.port==4000,rtp", "-T", "fields",
+                 "-E", "separator=|", *(a for n in names for a in ("-e", n)))
+    return [dict(zip(names, line.split("|"))) for line in out.splitlines()]
+
+
+def test_all_packets_by_time(run, tmp_path):
+    answer = download(run, "packets.pcapng")
+    assert answer.headers["Content-Type"] == "application/x-pcapng"
+    rows = rows_of(answer.content, tmp_path / "packets.pcapng")
+    assert [r["rtp.seq"] or r["sip.Call-ID"] for r in rows] == [
+        "0", *(f"call-{i}" for i in range(1, 4)), "1", "call-4", "call-5", "2"]
+    assert {r["frame.interface_name"] for r in rows} == {run.role}
+    heard = [r for r in rows if r["rtp.seq"]]
+    for row, t in zip(heard, CAPTURED):
+        assert row["frame.time_epoch"] == f"{t // 10**9}.{t % 10**9:09}"
+        assert (row["frame.cap_len"], row["frame.len"]) == ("40", "200")
+
+
+def test_damaged_files_of_agents_end_there(run, tmp_path):
+    """What an agent has uploaded is not trusted."""
+    good = captured(T0 * 10**9, 3)
+    for content, packets in [(PCAP_NS + good + bad, 1) for bad in DAMAGED] + [
+            (b"", 0), (PCAP_NS[:9], 0), (b"\0" * 500, 0), (PCAP_NS, 0), (PCAP_NS + good[:7], 0)]:
+        session = run.api("POST", "/tests/scenarios/registration", {
+            "agentpool_id": run.pool["id"], "target": "sip:127.0.0.1", "username": "1001",
+            "password": "x"})["data"]["session_id"]
+        job = list(run.agent.jobs(1).values())[0]
+        assert run.agent.start(job).ok and run.agent.artifact(job, "rtp.pcap", content).ok
+        assert run.agent.upload(job, "events", registered("1001")).ok
+        assert run.agent.finish(job).ok
+        answer = run.session.get(f"{run.url}/run/details/{session}/packets.pcapng", timeout=60,
+                                 auth=run.keys["admin"])
+        assert answer.status_code == 200
+        assert len(rows_of(answer.content, tmp_path / "packets.pcapng")) == packets
+
+
 def test_table_has_the_figures_of_the_api(run):
     answer = download(run, "stats.csv")
     assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
@@ -126,7 +185,7 @@ def test_table_has_the_figures_of_the_api(run):
             assert float(row[name]) == pytest.approx(float(point_of_api[name]), abs=1e-6)
 
 
-@pytest.mark.parametrize("name", ["sip.txt", "sip.pcap", "stats.csv"])
+@pytest.mark.parametrize("name", ["sip.txt", "sip.pcap", "packets.pcapng", "stats.csv"])
 def test_who_may_read_them(run, name):
     problem(download(run, name, auth=None), 401)
     problem(download(run, name, auth=("x", "y")), 401)
@@ -145,8 +204,8 @@ def test_empty_run(run):
                    )["data"]["session_id"]
     sizes = [len(run.session.get(f"{run.url}/run/details/{uuid}/{name}", timeout=60,
                                  auth=run.keys["admin"]).content)
-             for name in ("sip.txt", "sip.pcap", "stats.csv")]
-    assert sizes == [0, 24, len("time,role,dir,measure,n,avg,min,max,median,p75,p90,p95,stddev") + 2]
+             for name in ("sip.txt", "sip.pcap", "packets.pcapng", "stats.csv")]
+    assert sizes == [0, 24, 28, len("time,role,dir,measure,n,avg,min,max,median,p75,p90,p95,stddev") + 2]
 
 
 def test_events_are_shown_as_they_were_uploaded():

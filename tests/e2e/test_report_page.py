@@ -373,6 +373,7 @@ def busy(bench, fake):
         assert agent.upload(job, "events", registered(account) + [
             evidence(receive_queue_drops=3),
             {"t": NOW_US, "mono": 1, "kind": "artifact_lost", "name": MARKUP, "text": "no room"},
+            {"t": NOW_US, "mono": 1, "kind": "artifact_cut", "name": "rtp.pcap", "text": MARKUP},
             {"t": NOW_US, "mono": 1, "kind": "flaw", "name": "late", "count": 4,
              "text": MARKUP}]).ok
     for job in jobs.values():
@@ -410,6 +411,7 @@ def test_texts_from_outside_are_text(bench, browser, cookie, busy):
     opened(browser, details(bench, busy))
     assert text(browser, "#name") == MARKUP and MARKUP in browser.title
     assert MARKUP in text(browser, "#message .raw") and MARKUP in text(browser, "#artifacts-lost")
+    assert f"rtp.pcap is not complete: {MARKUP}" in text(browser, "#artifacts-lost")
     assert MARKUP in text(browser, "#evidence") and MARKUP in text(browser, "#sentence")
     assert found(browser, "main img") == []
 

@@ -6,6 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
+/* With the payload where the call is recorded from its beginning. */
+static enum media_capture capture_of(const struct calls *calls,
+				     const struct wire_action *a)
+{
+	if (!a->rtp_capture || !calls->settings->artifact_dir[0])
+		return MEDIA_CAPTURE_NONE;
+	return call_record_wanted(calls, a) ? MEDIA_CAPTURE_WHOLE
+					    : MEDIA_CAPTURE_HEADERS;
+}
+
 int calls_media_params(const struct calls *calls, const struct wire_action *a,
 		       struct calls_media_files *files,
 		       struct media_session_params *ret)
@@ -23,6 +33,7 @@ int calls_media_params(const struct calls *calls, const struct wire_action *a,
 		.no_events = a->dtmf_mode != WIRE_DTMF_RTPEVENT ||
 			     a->type == WIRE_ACTION_STREAM,
 		.audio = call_audio_wanted(calls, a),
+		.capture = capture_of(calls, a),
 		.tapped = tapped,
 	};
 	memcpy(ret->codecs, a->codecs, sizeof(ret->codecs));

@@ -478,8 +478,9 @@ static const char run_ladder_help[] =
 static const char run_download_help[] =
 	"  --force          replace files that exist\n"
 	"\n"
-	"Saves recordings and captures as ROLE-NAME, and sip.txt, sip.pcap, stats.csv,\n"
-	"junit.xml, report.markdown and report.html. FOLDER: run-NUMBER, unless given.\n";
+	"Saves recordings and captures as ROLE-NAME, and sip.txt, sip.pcap,\n"
+	"packets.pcapng (SIP with captured RTP), stats.csv, junit.xml, report.markdown\n"
+	"and report.html. FOLDER: run-NUMBER, unless given.\n";
 
 static const char run_compare_help[] =
 	"Prints what changed from the first run to the second in at most five sentences,\n"

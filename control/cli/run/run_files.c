@@ -150,6 +150,7 @@ int run_files_recorded(struct client *c, const char *session,
 	static const struct made made[] = {
 		{"sip.txt", "sip.txt"},
 		{"sip.pcap", "sip.pcap"},
+		{"packets.pcapng", "packets.pcapng"},
 		{"stats.csv", "stats.csv"},
 	};
 	const struct place p = {c, folder, replace, saved};

@@ -19,7 +19,8 @@ struct client;
 int run_files_artifacts(struct client *c, const char *run, const char *folder,
 			bool replace, json_t *saved);
 
-/** Download SIP messages and statistics as FOLDER/sip.txt, sip.pcap, stats.csv.
+/** Download SIP messages, packets and statistics as FOLDER/sip.txt, sip.pcap,
+ * packets.pcapng, stats.csv.
  * @param session  session id of the run */
 int run_files_recorded(struct client *c, const char *session,
 		       const char *folder, bool replace, json_t *saved);

@@ -289,6 +289,8 @@ const struct route report_routes[] = {
 	 download_sip_text, NULL},
 	{"GET", "/run/details/:uuid/sip.pcap", "SIP messages as packets",
 	 RIGHT_READ, download_sip_pcap, NULL},
+	{"GET", "/run/details/:uuid/packets.pcapng", "SIP, RTP and RTCP",
+	 RIGHT_READ, download_packets, NULL},
 	{"GET", "/run/details/:uuid/stats.csv", "metrics as a table",
 	 RIGHT_READ, download_stats_csv, NULL},
 	{"GET", "/kiosk/:uuid/:kiosk", "kiosk", RIGHT_NONE, get_kiosk_page,

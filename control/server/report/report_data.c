@@ -120,6 +120,7 @@ static int write_events(struct report *r)
 		{"dtmf", "digits"},
 		{"flaw", "flaws"},
 		{"artifact_lost", "artifacts_lost"},
+		{"artifact_cut", "artifacts_cut"},
 	};
 	struct buf text;
 	int err = 0;

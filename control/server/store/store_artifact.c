@@ -175,6 +175,32 @@ int store_artifact_find(struct store *s, int64_t run_id, const char *role,
 	return rows == 0 ? -ENOENT : rows < 0 ? rows : 0;
 }
 
+struct each {
+	artifact_file_h *handler;
+	void *arg;
+};
+
+static int each_row(const struct db_value *row, size_t count, void *arg)
+{
+	const struct each *each = arg;
+
+	(void)count;
+	return each->handler(row[0].bytes, row[1].bytes, each->arg);
+}
+
+int store_artifact_each(struct store *s, int64_t run_id, const char *name,
+			artifact_file_h *handler, void *arg)
+{
+	const struct db_value params[] = {DB_I(run_id), db_text(name)};
+	struct each each = {handler, arg};
+	int rows = db_query(store_reader(s),
+			    "SELECT role, file FROM artifact WHERE "
+			    "run_id = $1 AND name = $2 ORDER BY role",
+			    LEASE_PARAMS(params), each_row, &each);
+
+	return rows < 0 ? rows : 0;
+}
+
 static int any_row(const struct db_value *row, size_t count, void *arg)
 {
 	(void)row;

@@ -57,6 +57,14 @@ struct artifact_found {
 int store_artifact_find(struct store *s, int64_t run_id, const char *role,
 			const char *name, struct artifact_found *ret);
 
+typedef int(artifact_file_h)(const char *role, const char *file, void *arg);
+
+/** Go through the artifacts of a run that have this name, by role.
+ * @param handler  gets the name on the disk; a negative result ends it
+ * @return 0; -EIO; the handler's */
+int store_artifact_each(struct store *s, int64_t run_id, const char *name,
+			artifact_file_h *handler, void *arg);
+
 /** Check whether a run has this session id. @return 1; 0 none; -EIO */
 int store_artifact_session(struct store *s, const char *session_id);
 

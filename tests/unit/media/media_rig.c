@@ -38,6 +38,22 @@ void rig_open_srtp(struct rig *r, uint32_t sessions_max,
 	assert_int_equal(media_engine_new(&r->engine, &params), 0);
 }
 
+void rig_open_captured(struct rig *r, uint32_t sessions_max,
+		       uint32_t rtcp_interval_ms, const char *path)
+{
+	struct media_engine_params params = {
+		.port_min = 20000,
+		.port_max = 32000,
+		.sessions_max = sessions_max,
+		.rtcp_interval_ms = rtcp_interval_ms,
+		.capture = {.path = path, .bytes_max = 16 << 20},
+	};
+
+	memset(r, 0, sizeof(*r));
+	r->capture = MEDIA_CAPTURE_WHOLE;
+	assert_int_equal(media_engine_new(&r->engine, &params), 0);
+}
+
 void rig_close(struct rig *r)
 {
 	r->engine = media_engine_free(r->engine);
@@ -87,6 +103,7 @@ static struct rig_log *session_open(struct rig *r, size_t index,
 
 	params->bind = rig_loopback();
 	params->user = log;
+	params->capture = r->capture;
 	memset(log, 0, sizeof(*log));
 	assert_int_equal(media_session_new(&log->session, r->engine, params),
 			 0);

@@ -51,6 +51,7 @@ struct rig_log {
 
 struct rig {
 	struct media_engine *engine;
+	enum media_capture capture; /* of its sessions */
 	struct rig_log logs[RIG_SESSIONS];
 };
 
@@ -59,6 +60,9 @@ void rig_open(struct rig *r, uint32_t sessions_max, uint32_t rtcp_interval_ms);
 /** As rig_open(), with this SRTP implementation. */
 void rig_open_srtp(struct rig *r, uint32_t sessions_max,
 		   uint32_t rtcp_interval_ms, enum media_srtp_library library);
+/** As rig_open(), with a capture file that has the packets of all sessions. */
+void rig_open_captured(struct rig *r, uint32_t sessions_max,
+		       uint32_t rtcp_interval_ms, const char *path);
 void rig_close(struct rig *r);
 
 /** Return 127.0.0.1, port 0. */

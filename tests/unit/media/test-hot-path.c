@@ -1,10 +1,12 @@
 /*
  * During calls the engine's threads neither allocate nor lock: receiving,
- * sending, analysis, RTCP with extended reports, a digit.
+ * sending, analysis, RTCP with extended reports, copies of all packets for a
+ * capture file.
  */
 #include "media/media.h"
 #include "media_rig.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,12 +87,13 @@ static void settle(struct rig_log *log, const struct rig_log *peer)
 static void test_threads_neither_allocate_nor_lock(void **state)
 {
 	static struct rig rig;
+	struct media_captured captured;
 	struct rig_log *a;
 	struct rig_log *b;
 
 	(void)state;
 	loop_thread = pthread_self();
-	rig_open(&rig, 2, 200);
+	rig_open_captured(&rig, 2, 200, "/dev/null");
 	a = rig_session(&rig, 0);
 	b = rig_session(&rig, 1);
 	settle(a, b);
@@ -108,6 +111,14 @@ static void test_threads_neither_allocate_nor_lock(void **state)
 	assert_true(a->total[0].has_quality);
 	assert_true(a->total[1].voip.known && a->total[1].summary.known);
 	assert_true(a->total[0].rtt_ms.n > 0);
+	/* each RTP packet was copied when sent and when received, RTCP, too */
+	assert_int_equal(media_engine_capture_end(rig.engine, &captured), 0);
+	assert_true(captured.packets >
+		    a->total[0].packets + a->total[1].packets +
+			    b->total[0].packets + b->total[1].packets);
+	assert_int_equal(captured.dropped + captured.unwritten, 0);
+	assert_int_equal(media_engine_capture_end(rig.engine, &captured),
+			 -ENOENT);
 	rig_close(&rig);
 }
 

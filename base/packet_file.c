@@ -1,6 +1,7 @@
-#include "control/server/report/packet.h"
+#include "base/packet_file.h"
 
 #include "base/big_endian.h"
+#include "base/clock.h"
 #include "base/sockaddr.h"
 #include "base/str.h"
 
@@ -9,40 +10,74 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#define PCAP_MAGIC   0xa1b2c3d4u
-#define LINKTYPE_RAW 101u
+#define PCAP_MAGIC_NS 0xa1b23c4du
+#define LINKTYPE_RAW  101u
 
 #define IPV4_BYTES 20
 #define IPV6_BYTES 40
 #define UDP_BYTES  8
 #define HOPS       64
 
-static void put32_native(uint8_t *to, uint32_t value)
+static void put16_little(uint8_t *to, uint16_t value)
 {
-	memcpy(to, &value, sizeof(value));
+	to[0] = (uint8_t)value;
+	to[1] = (uint8_t)(value >> 8);
+}
+
+static void put32_little(uint8_t *to, uint32_t value)
+{
+	put16_little(to, (uint16_t)value);
+	put16_little(to + 2, (uint16_t)(value >> 16));
+}
+
+static uint32_t get32_little(const uint8_t *from)
+{
+	return from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 |
+	       (uint32_t)from[3] << 24;
 }
 
 void packet_file_header(uint8_t header[static PACKET_FILE_HEADER_BYTES])
 {
-	const uint16_t version[] = {2, 4};
-
 	memset(header, 0, PACKET_FILE_HEADER_BYTES);
-	put32_native(header, PCAP_MAGIC);
-	memcpy(header + 4, version, sizeof(version));
-	put32_native(header + 16, PACKET_HEADER_BYTES + PACKET_DATA_BYTES);
-	put32_native(header + 20, LINKTYPE_RAW);
+	put32_little(header, PCAP_MAGIC_NS);
+	put16_little(header + 4, 2); /* version 2.4 */
+	put16_little(header + 6, 4);
+	put32_little(header + 16,
+		     PACKET_FILE_UDP_BYTES + PACKET_FILE_DATA_BYTES);
+	put32_little(header + 20, LINKTYPE_RAW);
 }
 
-void packet_record_header(uint8_t header[static PACKET_RECORD_HEADER_BYTES],
-			  int64_t t_us, size_t len)
+bool packet_file_header_valid(
+	const uint8_t header[static PACKET_FILE_HEADER_BYTES])
 {
-	put32_native(header, (uint32_t)(t_us / 1000000));
-	put32_native(header + 4, (uint32_t)(t_us % 1000000));
-	put32_native(header + 8, (uint32_t)len);
-	put32_native(header + 12, (uint32_t)len);
+	uint8_t ours[PACKET_FILE_HEADER_BYTES];
+
+	packet_file_header(ours);
+	/* but for the longest packet, which is not ours to say */
+	return memcmp(ours, header, 8) == 0 &&
+	       memcmp(ours + 20, header + 20, 4) == 0;
 }
 
-int packet_address(union sockaddr_ip *ret, const char *text)
+void packet_file_record_write(uint8_t dst[static PACKET_FILE_RECORD_BYTES],
+			      const struct packet_file_record *record)
+{
+	put32_little(dst, (uint32_t)(record->unix_ns / NS_PER_S));
+	put32_little(dst + 4, (uint32_t)(record->unix_ns % NS_PER_S));
+	put32_little(dst + 8, record->captured);
+	put32_little(dst + 12, record->bytes);
+}
+
+void packet_file_record_read(struct packet_file_record *ret,
+			     const uint8_t src[static PACKET_FILE_RECORD_BYTES])
+{
+	*ret = (struct packet_file_record){
+		.unix_ns = get32_little(src) * NS_PER_S + get32_little(src + 4),
+		.captured = get32_little(src + 8),
+		.bytes = get32_little(src + 12),
+	};
+}
+
+int packet_file_address(union sockaddr_ip *ret, const char *text)
 {
 	const char *colon = strrchr(text, ':');
 	char host[INET6_ADDRSTRLEN + 2];
@@ -125,13 +160,14 @@ static void put_ipv6_header(uint8_t *h, const union sockaddr_ip *from,
 	put_ipv6(h + 24, to);
 }
 
-size_t packet_header(uint8_t header[static PACKET_HEADER_BYTES],
-		     const union sockaddr_ip *from, const union sockaddr_ip *to,
-		     const void *data, size_t len)
+size_t packet_file_udp(uint8_t header[static PACKET_FILE_UDP_BYTES],
+		       const union sockaddr_ip *from,
+		       const union sockaddr_ip *to, const void *data,
+		       size_t len, size_t bytes)
 {
 	const bool v4 = from->ss_family == AF_INET && to->ss_family == AF_INET;
 	const size_t ip_len = v4 ? IPV4_BYTES : IPV6_BYTES;
-	const size_t udp_len = UDP_BYTES + len;
+	const size_t udp_len = UDP_BYTES + bytes;
 	uint8_t *udp = header + ip_len;
 	uint32_t total = IPPROTO_UDP + (uint32_t)udp_len;
 	uint16_t checksum;
@@ -149,4 +185,12 @@ size_t packet_header(uint8_t header[static PACKET_HEADER_BYTES],
 	checksum = folded(sum(total, data, len));
 	be16_put(udp + 6, checksum ? checksum : 0xffff); /* 0 means none */
 	return ip_len + UDP_BYTES;
+}
+
+size_t packet_file_udp_packet(
+	const uint8_t header[static PACKET_FILE_UDP_BYTES])
+{
+	if (header[0] >> 4 == 4)
+		return be16(header + 2);
+	return IPV6_BYTES + (size_t)be16(header + 4);
 }
