@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from capture import tshark
 from test_audio import PROMPTS, dbov, heard_in
 
 
@@ -58,6 +59,25 @@ def test_digits_are_told_with_their_length(build, ports):
     # a digit lasts whole packets
     assert "caller-1: digit 7 sent by rtpevent, 120 ms\n" in done.stdout
     assert "callee-1: digit 7 received by rtpevent, 120 ms\n" in heard, heard
+
+
+@pytest.mark.parametrize("records", [False, True], ids=["headers", "recorded"])
+def test_packets_are_captured(build, ports, tmp_path, records):
+    """The file has the packets that the call counted, also for our own measurement."""
+    options = ["--rtp-capture", str(tmp_path), *(["--record", str(tmp_path)] * records)]
+    with Answer(build, ports):
+        done = call(build, ports, "--json", *options)
+    assert done.returncode == 0
+    one = json.loads(done.stdout)
+    file = tmp_path / "rtp.pcap"
+    assert str(file) in one["recordings"] and len(one["recordings"]) == 1 + 2 * records
+    analyzed = json.loads(subprocess.run(
+        [build / "offhook", "analyze", "--json", file], capture_output=True, check=True).stdout)
+    found = {s["key"]["ssrc"]: s["counters"]["packets"] for s in analyzed["streams"]}
+    streams, = [c["streams"] for c in one["calls"]]
+    assert found == {s["ssrc"]: s["packets"] for s in streams}
+    seen = tshark(file, "-o", "rtp.heuristic_rtp:TRUE", "-Y", "rtp", "-T", "fields", "-e", "frame.cap_len")
+    assert seen.split() == [str(28 + 12 + 160 * records)] * sum(found.values())
 
 
 def test_recorded_and_judged(build, ports, prompts):
@@ -123,7 +143,7 @@ def test_opus_and_silence_are_announced(build, ports, prompts):
     assert re.search(r"^\s*a=rtpmap:13 CN/8000", invite, re.M), invite
 
 
-@pytest.mark.parametrize("option, value", [("--record", "/nonexistent"),
+@pytest.mark.parametrize("option, value", [("--record", "/nonexistent"), ("--rtp-capture", "/nonexistent"),
                                            ("--expect-prompt", "/nonexistent.wav"),
                                            ("--ptime", "9"), ("--dtmf-mode", "smoke")])
 def test_wrong_values_are_named(build, option, value):

@@ -65,6 +65,8 @@ struct cli_options {
 	const char *prompt;        /* path of a WAV file or NULL */
 	const char *expect_prompt; /* path of the audio to expect, or NULL */
 	const char *record;        /* folder for recordings, or NULL */
+	const char *rtp_capture;   /* folder for rtp.pcap, that of `record` if
+				    * both are given; or NULL */
 	const char *ptime;         /* ms; NULL: default */
 	const char *dtmf_mode;     /* as dtmf_mode; NULL: default */
 	const char *reliable;      /* as prack; NULL: none */

@@ -176,6 +176,8 @@ static json_t *media_action(const struct cli_options *o)
 		put_text(a, "expect_prompt", file_name(o->expect_prompt));
 	if (o->record)
 		put_text(a, "record", "media");
+	if (o->rtp_capture)
+		json_object_set_new(a, "rtp_capture", json_true());
 	if (o->audio_checks)
 		json_object_set_new(a, "audio_checks", json_true());
 	if (o->audio_marker)
@@ -236,7 +238,7 @@ static json_t *engine(const struct cli_options *o, const char *bind)
 
 	put_text(e, "srtp_library", o->srtp_library);
 	put_text(e, "default_prompt", o->prompt);
-	put_text(e, "artifact_dir", o->record);
+	put_text(e, "artifact_dir", o->record ? o->record : o->rtp_capture);
 	if (o->expect_prompt) {
 		const char *name = file_name(o->expect_prompt);
 
@@ -306,6 +308,7 @@ static int files_check(const struct cli_options *o, char *reason)
 		{"--prompt", o->prompt, R_OK},
 		{"--expect-prompt", o->expect_prompt, R_OK},
 		{"--record", o->record, W_OK | X_OK},
+		{"--rtp-capture", o->rtp_capture, W_OK | X_OK},
 		{"--tls-cert", o->tls_cert, R_OK},
 		{"--tls-key", o->tls_key, R_OK},
 	};

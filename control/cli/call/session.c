@@ -120,7 +120,8 @@ static void on_event(struct session *s, json_t *event)
 /* The engine has closed NAME.part: rename it to NAME. */
 static void on_artifact(struct session *s, json_t *message)
 {
-	const char *folder = s->options->record;
+	const char *folder = s->options->record ? s->options->record
+						: s->options->rtp_capture;
 	const char *name = json_string_value(json_object_get(message, "name"));
 	char part[PATH_MAX], path[PATH_MAX];
 

@@ -213,6 +213,9 @@ void verdict_event(struct verdict *v, json_t *event)
 	} else if (strcmp(kind, "artifact_lost") == 0) {
 		verdict_error(v, "the recording %s is lost: %s",
 			      text_of(event, "name"), text_of(event, "text"));
+	} else if (strcmp(kind, "artifact_cut") == 0) {
+		verdict_error(v, "the file %s is not complete: %s",
+			      text_of(event, "name"), text_of(event, "text"));
 	} else if (strcmp(kind, "register") == 0) {
 		json_array_append(v->registers, event);
 	} else if (strcmp(kind, "flaw") == 0) {

@@ -19,6 +19,7 @@ static const char call_help[] =
 	"  --encryption MODE     none (default), sdes, sdes-mandatory, dtls\n"
 	"  --actions JSON        [[\"assert_established\",\"\"],[\"hold\",\"500\"],...]\n"
 	"  --record FOLDER       WAV files there, CALL-in.wav and CALL-out.wav\n"
+	"  --rtp-capture FOLDER  RTP and RTCP packets there, as rtp.pcap\n"
 	"  --json                one JSON object at the end, nothing else\n"
 	"  --verbose, --trace    states of the call; SIP messages too\n"
 	"\n"
@@ -281,6 +282,7 @@ static const char audio_help[] =
 	"                        fail if the peer is silent all along\n"
 	"  --audio-marker        play marker tones, measure how late those heard come\n"
 	"  --record FOLDER       WAV files there, CALL-in.wav and CALL-out.wav\n"
+	"  --rtp-capture FOLDER  RTP and RTCP packets there, as rtp.pcap\n"
 	"  --opus-fmtp TEXT      what is announced of Opus, as in SDP (default:\n"
 	"                        useinbandfec=1)\n"
 	"  --silence-suppression send no silence to who takes that\n";
