@@ -52,7 +52,8 @@ static int collect(struct store *store, const struct run_case *c,
 	}
 	err = store_run_events(store, c->id, add_event, in);
 	if (!err && judge_conditions_need_messages(conditions))
-		err = store_run_messages(store, c->id, add_message, in);
+		err = store_run_messages(store, c->id, INGEST_ALL, add_message,
+					 in);
 	if (!err && judge_conditions_need_points(conditions))
 		err = store_run_points(store, c->id, add_point, in);
 	return err;

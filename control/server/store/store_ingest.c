@@ -366,16 +366,16 @@ int store_run_event_texts(struct store *s, int64_t run_id, const char *kind,
 	return err < 0 ? err : 0;
 }
 
-int store_run_messages(struct store *s, int64_t run_id, ingest_row_h *row_h,
-		       void *arg)
+int store_run_messages(struct store *s, int64_t run_id, int64_t max,
+		       ingest_row_h *row_h, void *arg)
 {
-	const struct db_value id = DB_I(run_id);
+	const struct db_value params[] = {DB_I(run_id), DB_I(max)};
 
 	return read_objects(
 		s,
 		"SELECT role, message_json FROM sip_message "
-		"WHERE run_id = $1 AND " RUN_HAS("sip") " ORDER BY id",
-		&id, 1, row_h, arg);
+		"WHERE run_id = $1 AND " RUN_HAS("sip") " ORDER BY id LIMIT $2",
+		params, 2, row_h, arg);
 }
 
 int store_run_messages_by_time(struct store *s, int64_t run_id, int64_t max,

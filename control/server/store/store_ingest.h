@@ -78,9 +78,10 @@ int store_run_events(struct store *s, int64_t run_id, ingest_row_h *row_h,
 int store_run_event_texts(struct store *s, int64_t run_id, const char *kind,
 			  int64_t max, ingest_text_h *text_h, void *arg);
 
-/** Read all SIP messages of a run. @return as store_run_events() */
-int store_run_messages(struct store *s, int64_t run_id, ingest_row_h *row_h,
-		       void *arg);
+/** Read the first `max` SIP messages of a run, by their arrival. @return as
+ * store_run_events() */
+int store_run_messages(struct store *s, int64_t run_id, int64_t max,
+		       ingest_row_h *row_h, void *arg);
 
 /** Read the first `max` SIP messages of a run, over all agents, by their time.
  * @return as store_run_events() */

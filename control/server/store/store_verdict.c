@@ -71,7 +71,7 @@ static const char *const names[STATES] = {
 };
 
 struct verdict_run {
-	int64_t id, created_at;
+	int64_t id, created_at, started_at;
 	enum state status; /* PASSED FAILED ERRORED STOPPED */
 	char session_id[UUID_TEXT_BYTES];
 	char print[VERDICT_PRINT_BYTES]; /* "": not known */
@@ -170,6 +170,7 @@ static int verdict_row(const struct db_value *row, size_t columns, void *arg)
 	run = &t->runs[t->count++];
 	run->id = row[1].integer;
 	run->created_at = row[5].integer;
+	run->started_at = row[6].integer;
 	if (str_copy(run->session_id, sizeof(run->session_id), row[2].bytes) ||
 	    str_copy(run->print, sizeof(run->print),
 		     row[4].type == DB_TEXT ? row[4].bytes : ""))
@@ -190,7 +191,8 @@ static int read_all(struct store *s, struct verdicts *v)
 	if (err >= 0)
 		err = db_query(store_reader(s),
 			       "SELECT v.test_id, v.run_id, v.session_id, "
-			       "v.status, v.test_print, v.created_at "
+			       "v.status, v.test_print, v.created_at, "
+			       "coalesce(v.started_at, v.created_at) "
 			       "FROM test t JOIN run_verdict v "
 			       "ON v.test_id = t.id AND v.run_id >= "
 			       "coalesce((SELECT o.run_id FROM run_verdict o "
@@ -227,26 +229,36 @@ static bool is_unchanged(const struct tested *t, const struct verdict_run *run,
 			     : run->created_at >= t->updated_at;
 }
 
+/* Collect the judged runs of the test as it is in the newest one.
+ * @return how many; newest first */
+static size_t judged_runs(const struct tested *t,
+			  const struct verdict_run *ret[static VERDICT_RUNS])
+{
+	const char *print = "";
+	size_t count = 0;
+
+	for (size_t i = 0; i < t->count && !print[0]; i++)
+		print = t->runs[i].print;
+	for (size_t i = 0; i < t->count; i++)
+		if (is_judged(&t->runs[i]) &&
+		    is_unchanged(t, &t->runs[i], print))
+			ret[count++] = &t->runs[i];
+	return count;
+}
+
 /* Count the changes from passed to failed and back. @param ret_first  the run
  * that made the first of them; unchanged if there is none */
 static unsigned count_changes(const struct tested *t, int64_t *ret_first)
 {
-	const struct verdict_run *later = NULL;
-	const char *print = "";
+	const struct verdict_run *runs[VERDICT_RUNS];
+	size_t count = judged_runs(t, runs);
 	unsigned changes = 0;
 
-	for (size_t i = 0; i < t->count && !print[0]; i++)
-		print = t->runs[i].print;
-	for (size_t i = 0; i < t->count; i++) {
-		const struct verdict_run *run = &t->runs[i];
-
-		if (!is_judged(run) || !is_unchanged(t, run, print))
+	for (size_t i = 1; i < count; i++) {
+		if (runs[i - 1]->status == runs[i]->status)
 			continue;
-		if (later && later->status != run->status) {
-			changes++;
-			*ret_first = later->id;
-		}
-		later = run;
+		changes++;
+		*ret_first = runs[i - 1]->id;
 	}
 	return changes;
 }
@@ -316,6 +328,33 @@ static int current(struct store *s, struct verdicts **ret)
 		judge_test(&v->tests[i]);
 	v->revision = revision;
 	v->complete = true;
+	return 0;
+}
+
+int store_verdict_history(struct store *s, int64_t test_id,
+			  struct verdict_history *ret)
+{
+	const struct verdict_run *runs[VERDICT_RUNS];
+	struct verdict_history history = {.changes = 0};
+	struct verdicts *v;
+	size_t i = 0;
+	int err = current(s, &v);
+
+	if (err)
+		return err;
+	while (i < v->count && v->tests[i].id != test_id)
+		i++;
+	if (i == v->count)
+		return -ENOENT;
+	history.changes = v->tests[i].changes;
+	history.count = judged_runs(&v->tests[i], runs);
+	for (i = 0; i < history.count; i++)
+		history.runs[i] = (struct verdict_judged){
+			.run_id = runs[i]->id,
+			.started_at = runs[i]->started_at,
+			.failed = runs[i]->status == FAILED,
+		};
+	*ret = history;
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct db;
@@ -74,5 +75,25 @@ struct verdict_query {
  */
 int store_verdicts(struct store *s, const struct verdict_query *query,
 		   json_t **ret, json_t **counts, int64_t *total);
+
+/** The runs of a test that say whether it is flaky. */
+struct verdict_history {
+	unsigned changes; /* from passed to failed or back */
+	size_t count;
+	struct verdict_judged {
+		int64_t run_id;
+		int64_t started_at; /* ms since 1970 */
+		bool failed;
+	} runs[VERDICT_RUNS]; /* newest first: those of the last VERDICT_RUNS
+			       * that passed or failed, with the test as in the
+			       * newest of them */
+};
+
+/**
+ * Read these runs of one test, from what store_verdicts() keeps.
+ * @return 0; -ENOENT there is no such test; -EIO; -ENOMEM
+ */
+int store_verdict_history(struct store *s, int64_t test_id,
+			  struct verdict_history *ret);
 
 #endif
