@@ -17,6 +17,7 @@
 #include "control/server/api/start.h"
 #include "control/server/api/users.h"
 #include "control/server/report/differences.h"
+#include "control/server/report/flakiness.h"
 #include "control/server/report/run_report.h"
 
 #include <string.h>
@@ -71,6 +72,7 @@ const struct route api_routes[] = {
 
 	{"GET", "/tests/verdicts", "states of tests", RIGHT_READ, verdicts_list, NULL},
 	{"GET", "/tests/:id/verdict", "state of a test", RIGHT_READ, verdict_get, NULL},
+	{"GET", "/tests/:id/flakiness", "flakiness of a test", RIGHT_READ, flakiness_get, NULL},
 	{"POST", "/tests/:id/run", "start a run", RIGHT_RUN, test_run, NULL},
 	{"POST", "/tests/run", "start a run", RIGHT_RUN, test_run_legacy, "/tests/:id/run"},
 

@@ -2,7 +2,6 @@
 
 #include "base/log.h"
 #include "control/server/compare/run_difference.h"
-#include "control/server/request/fields.h"
 #include "control/server/request/request.h"
 #include "control/server/store/store_run.h"
 #include "control/wire/text.h"
