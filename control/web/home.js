@@ -46,15 +46,32 @@ function history(test) {
   return node;
 }
 
-const told = new Map(); // session id: what changed since the last passed run, once it was asked for
+const told = new Map(); // by address and run: an answer that was asked for
 
-// Say below the cause what changed. An answer is asked for once a run.
-function tellChange(node, session) {
-  if (!told.has(session)) told.set(session, api('GET', `/runs/${session}/differences`));
-  told.get(session).then(({ differences: [first] }) => {
-    node.hidden = !first;
-    if (first) node.textContent = `What changed since the last passed run: ${first.sentence}`;
-  }).catch(() => told.delete(session)); // asked for again with the next drawing
+// Ask for what stays the same until the test runs again.
+function askOnce(address, run) {
+  const key = `${address} ${run}`;
+  if (!told.has(key)) told.set(key, api('GET', address));
+  return told.get(key).catch((reason) => {
+    told.delete(key); // asked for again with the next drawing
+    throw reason;
+  });
+}
+
+// What the failed runs of a flaky test have in common, or else what changed with the last one.
+async function explanation(test, bad) {
+  const { flakiness } = test.flaky ? await askOnce(`/tests/${test.test_id}/flakiness`, test.runs[0].id) : {};
+  if (flakiness && flakiness.sentence) return `What the failed runs have in common: ${flakiness.sentence}`;
+  const { differences: [first] } = await askOnce(`/runs/${bad.session_id}/differences`, bad.id);
+  return first ? `What changed since the last passed run: ${first.sentence}` : '';
+}
+
+// Say it below the cause.
+function explain(node, test, bad) {
+  explanation(test, bad).then((text) => {
+    node.hidden = !text;
+    node.textContent = text;
+  }).catch(() => {}); // the cause is shown without it
 }
 
 function brokenRow(test) {
@@ -62,14 +79,14 @@ function brokenRow(test) {
   const said = element('div');
   const name = element('h3');
   name.append(link(test.test_name, `/tests/${test.test_id}`), element('span', test.project_name, 'note'));
-  const changed = element('p', '', 'note changed');
-  changed.hidden = true;
-  said.append(name, element('p', test.cause), changed);
+  const more = element('p', '', 'note changed');
+  more.hidden = true;
+  said.append(name, element('p', test.cause), more);
   const past = element('div', null, 'hist');
   past.append(strip(test.runs), history(test));
   const tools = element('div', null, 'tools');
   const bad = test.runs.find((r) => r.status === 'failed' || r.status === 'errored');
-  if (bad.status === 'failed') tellChange(changed, bad.session_id);
+  if (bad.status === 'failed') explain(more, test, bad);
   const report = link('Report', `/run/details/${bad.session_id}`);
   report.className = 'btn small';
   report.ariaLabel = `Report of ${test.test_name}`;

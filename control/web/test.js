@@ -122,6 +122,18 @@ async function drawConditions(last) {
     el('span', null, el('b', null, c.words), ' ', figureOf(c.set, c.entry)), el('span', { class: 'note' }, c.scope))) : [empty('No condition', 'Only the built-in checks are judged: registrations, and that calls are placed.')]));
 }
 
+let compared = 0; // the newest run when the failed runs were compared with the passed ones
+
+// Of a flaky test, say what the failed runs have in common.
+async function drawCommon({ flaky, runs }) {
+  byId('common').hidden = !flaky;
+  if (!flaky || compared === runs[0].id) return;
+  const { flakiness } = await api('GET', `/tests/${ID}/flakiness`);
+  compared = runs[0].id;
+  byId('common').textContent = flakiness.sentence ? `What the failed runs have in common: ${flakiness.sentence}`
+    : 'The failed runs have nothing in common that could not be chance: agent, peer, codec and hour of the day were compared with the passed runs.';
+}
+
 function line(...nodes) {
   return el('div', { class: 'next side-row' }, ...nodes);
 }
@@ -150,6 +162,7 @@ async function refresh() {
     drawTrends(trend);
     drawRuns(listed.runs, listed.total);
   });
+  await drawCommon(verdict);
   await drawConditions(verdict.last);
 }
 

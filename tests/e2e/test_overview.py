@@ -10,6 +10,7 @@ from fake_agent import FakeAgent, point
 from test_api_basics import problem
 
 DAY_MS = 86400000
+HOUR_MS = 3600000
 WORDS = {"p": "passed", "f": "failed", "e": "errored", "s": "stopped"}
 NOW = int(time.time() * 1000)
 # name: (verdicts, oldest first; state, changes, streak, index of the first run)
@@ -88,6 +89,10 @@ def fill(store):
     store.test("overridden")
     for v, made in zip("pfpfp", "xyxyx"):
         store.run("overridden", WORDS[v], test_print=made)
+    store.test("fails at night")  # every eight hours, before the days of the trend
+    for i in range(21):
+        store.run("fails at night", "passed" if i % 3 else "failed",
+                  (NOW // DAY_MS - 30) * DAY_MS + (8 * i + 2) * HOUR_MS + 120000)
     store.test("trend")
     for day in range(3):
         for i in range(20):
@@ -146,6 +151,14 @@ def test_only_runs_of_the_same_test_make_it_flaky(lab):
     """The steps or conditions were changed in between, or overridden."""
     assert (of(lab, "changed")["state"], of(lab, "changed")["changes"]) == ("failed", 0)
     assert (of(lab, "overridden")["state"], of(lab, "overridden")["changes"]) == ("passed", 0)
+
+
+def test_failures_of_one_hour(lab):
+    assert of(lab, "fails at night")["state"] == "flaky"
+    found = lab.api("GET", f"/tests/{lab.tests['fails at night'][0]}/flakiness")["flakiness"]
+    assert found["sentence"] == \
+        "7 of 7 failed runs started in the hours 02:00 to 03:00 UTC, 0 of 14 passed runs did."
+    assert [c["attribute"] for c in found["common"]] == ["hour"]
 
 
 def test_the_worst_come_first_and_filters_narrow(lab):

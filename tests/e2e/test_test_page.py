@@ -180,6 +180,20 @@ def test_verdict_and_history(driver, stored, name):
 
 
 @pytest.mark.looks
+def test_flaky_test_says_what_failed_runs_have_in_common(driver, stored):
+    page = Page(driver, stored).sign_in("wil")
+    page.open(f"/tests/{stored.tests['fails at night'][0]}")
+    page.wait(lambda: page.find("#common").text == "What the failed runs have in common: 7 of 7 failed runs started "
+              "in the hours 02:00 to 03:00 UTC, 0 of 14 passed runs did.")
+    looked_at(driver, "test-flaky")
+    page.open(f"/tests/{stored.tests['flaky, passes'][0]}")
+    page.wait(lambda: page.find("#common").text.startswith("The failed runs have nothing in common"))
+    page.open(f"/tests/{stored.tests['passes'][0]}")
+    page.wait(lambda: page.find("#sentence").text)
+    assert not page.find("#common").is_displayed()
+
+
+@pytest.mark.looks
 def test_trends_are_of_its_runs_alone(driver, stored):
     answer = stored.c.api("GET", f"/tests/{stored.tests['trend'][0]}/verdict")
     whole = stored.c.api("GET", "/overview")["overview"]["trend"]
