@@ -1,12 +1,16 @@
 """Flaky tests: what the failed runs have in common is named where the figures support it
 (docs/reference/flakiness.md). That causes are found and chance is not named is a test of the
 module (tests/unit/flakiness); here is what a controller collects of its runs."""
+import json
+import os
+import re
+import subprocess
 import time
 
 import pytest
 
 from bench import Bench
-from controller import Controller
+from controller import Controller, build_dir
 from fake_agent import NOW_US, FakeAgent, evidence, good_call
 from ports import PortBlock
 from sip_peer import SipPeer
@@ -86,6 +90,27 @@ def test_what_failed_runs_have_in_common(lab):
     assert common.pop("p") == pytest.approx(6 / 3003)
     assert common == {"attribute": "agent", "role": None, "value": "lab2", "failed": 5,
                       "failed_of": 5, "passed": 1, "passed_of": 10}
+
+
+def offhook(c, *arguments):
+    return subprocess.run(
+        [build_dir() / "offhook", *arguments], text=True, capture_output=True, timeout=90, check=True,
+        env={**os.environ, "OFFHOOK_URL": c.witness().url,
+             "OFFHOOK_KEY": ":".join(c.keys["admin"])}).stdout
+
+
+def test_the_command_line_says_it(lab):
+    """After the test before: it uses its runs."""
+    test, = [t for t in lab.api("GET", "/tests")["tests"] if t["name"] == "agent fails"]
+    lab.api("POST", "/tests", body_of(lab, "has not run"))
+    assert re.search(r"agent fails +flaky ", offhook(lab, "test", "list"))
+    assert re.search(r"has not run +never_run ", offhook(lab, "test", "list"))
+    shown = offhook(lab, "test", "show", "agent fails").splitlines()
+    assert "state: flaky" in shown
+    assert "flaky: 5 of 5 failed runs had agent lab2, 1 of 10 passed runs had." in shown
+    assert "flaky: -" in offhook(lab, "test", "show", "has not run").splitlines()
+    answer = json.loads(offhook(lab, "test", "show", "agent fails", "--json"))
+    assert answer["flakiness"] == flakiness(lab, test["id"]) and answer["test"] == test
 
 
 def test_a_changed_test_begins_again(lab):

@@ -9,6 +9,7 @@
 #include "control/cli/common/table.h"
 #include "control/cli/common/terminal.h"
 #include "control/cli/record/record_edit.h"
+#include "control/cli/record/test_verdict.h"
 #include "control/cli/run/run_files.h"
 #include "control/wire/json.h"
 
@@ -46,6 +47,11 @@ static void print_one(const struct record_command *c,
 			     json_object_get(a->body, c->kind->singular));
 }
 
+static bool is_test(const struct record_command *c)
+{
+	return strcmp(c->kind->command, "test") == 0;
+}
+
 static int list(struct record_command *c)
 {
 	char path[PATH_BYTES];
@@ -55,6 +61,8 @@ static int list(struct record_command *c)
 	str_print(path, sizeof(path), "%s%s%s", c->kind->of_run ? "/runs/" : "",
 		  c->kind->of_run ? c->id : "", c->kind->path);
 	status = client_list(c->client, path, c->kind->plural, rows);
+	if (!status && is_test(c) && !client_json(c->client))
+		status = test_verdict_add_states(c->client, rows);
 	if (!status && client_json(c->client))
 		client_print_json(stdout, rows);
 	else if (!status)
@@ -73,9 +81,12 @@ static int show(struct record_command *c)
 	status = client_call(c->client, "GET", path, NULL, NULL, &a);
 	if (status)
 		return status;
-	print_one(c, &a);
+	if (is_test(c))
+		status = test_verdict_add(c->client, a.body);
+	if (!status)
+		print_one(c, &a);
 	remote_answer_release(&a);
-	return 0;
+	return status;
 }
 
 static int edit(struct record_command *c)
