@@ -5,6 +5,7 @@
 #include "agent/own_address.h"
 #include "agent/supervisor/health.h"
 #include "agent/supervisor/supervisor.h"
+#include "base/clock.h"
 #include "base/core_dump.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -29,6 +30,9 @@
 enum {
 	EXIT_USAGE = 2,    /* command line or configuration */
 	EXIT_UNWANTED = 3, /* the controller refused this agent for good */
+	/* with --acquire */
+	EXIT_NO_JOB = 4,       /* none came */
+	EXIT_UNSUCCESSFUL = 5, /* delivered, but not completed */
 };
 
 /* Check the setting codec_values, which conf/ cannot: it does not know codecs. */
@@ -164,8 +168,8 @@ static bool address_wait(void)
 
 /* Put an address in place of "auto". Waits while there is none: the network, or the
  * controller's name, may come later than this program.
- * @return false: a signal came meanwhile */
-static bool bind_resolve(struct agent_conf *conf)
+ * @return false: a signal came meanwhile, or the time is over */
+static bool bind_resolve(struct agent_conf *conf, int64_t until_ns)
 {
 	char own[INET6_ADDRSTRLEN];
 	const char *reason, *said = NULL;
@@ -179,7 +183,7 @@ static bool bind_resolve(struct agent_conf *conf)
 				"known: %s; trying every %d s",
 				conf->controller, reason, ADDRESS_RETRY_S);
 		said = reason;
-		if (!address_wait())
+		if (clock_mono_ns() >= until_ns || !address_wait())
 			return false;
 	}
 	str_copy(conf->bind, sizeof(conf->bind), own);
@@ -216,15 +220,38 @@ static void on_reload(void *arg)
 	free(conf);
 }
 
-static int serve(struct agent_conf *conf, struct reload *reload, bool verbose)
+static int acquired_status(enum acquired acquired)
 {
+	switch (acquired) {
+	case ACQUIRED_COMPLETED:
+		return EXIT_SUCCESS;
+	case ACQUIRED_UNSUCCESSFUL:
+		return EXIT_UNSUCCESSFUL;
+	case ACQUIRED_UNDELIVERED:
+		return EXIT_FAILURE;
+	case ACQUIRED_NONE:
+	default:
+		return EXIT_NO_JOB;
+	}
+}
+
+/* @return the exit status */
+static int serve(struct agent_conf *conf, struct reload *reload,
+		 const struct options *options)
+{
+	const int64_t until_ns =
+		options->acquire_s
+			? clock_mono_ns() +
+				  (int64_t)options->acquire_s * NS_PER_S
+			: INT64_MAX;
+	int status = EXIT_SUCCESS;
 	struct supervisor *supervisor = NULL;
 	json_t *features;
 	char program[PATH_MAX];
 	int err = -ENOMEM;
 
-	if (!bind_resolve(conf))
-		return 0;
+	if (!bind_resolve(conf, until_ns))
+		return options->acquire ? EXIT_NO_JOB : EXIT_SUCCESS;
 	features = capabilities_list(conf);
 	if (features)
 		err = supervisor_new(
@@ -232,20 +259,24 @@ static int serve(struct agent_conf *conf, struct reload *reload, bool verbose)
 			conf->join_token[0] ? conf->join_token : NULL,
 			conf->engine_program[0] ? conf->engine_program
 						: own_program(program),
-			features, verbose);
+			features, options->verbose);
 	json_decref(features);
 	if (err == 0) {
 		log_info("version " OFFHOOK_VERSION " serves %s",
 			 conf->controller);
 		supervisor_on_reload(supervisor, on_reload, reload);
+		if (options->acquire)
+			supervisor_acquire(supervisor, until_ns);
 		err = supervisor_run(supervisor);
 	}
+	if (err == 0 && options->acquire)
+		status = acquired_status(supervisor_acquired(supervisor));
 	supervisor_free(supervisor);
 	if (err)
 		log_error("ended: %s", strerror(-err));
 	else
 		log_info("ended");
-	return err;
+	return err == -EACCES ? EXIT_UNWANTED : err ? EXIT_FAILURE : status;
 }
 
 static int check_health(const struct agent_conf *conf)
@@ -277,10 +308,7 @@ static int run(struct options *options)
 		status = check_health(conf);
 	} else if (err == 0) {
 		log_setup(conf->log_level, "offhook-agent");
-		err = serve(conf, &reload, options->verbose);
-		status = err == -EACCES ? EXIT_UNWANTED
-			 : err          ? EXIT_FAILURE
-					: EXIT_SUCCESS;
+		status = serve(conf, &reload, options);
 	}
 	explicit_bzero(options, sizeof(*options));
 	explicit_bzero(conf, sizeof(*conf));

@@ -10,8 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Longest time to wait for a job: a week. */
+#define ACQUIRE_MAX_S 604800
+
 enum {
-	OPTION_CHECK = 256,
+	OPTION_ACQUIRE = 256,
+	OPTION_CHECK,
 	OPTION_HEALTH,
 	OPTION_ENGINE,
 	OPTION_FINGERPRINT,
@@ -22,9 +26,22 @@ enum {
 
 static int take(struct options *o, int option, char *argument)
 {
-	uint64_t fd;
+	uint64_t fd, seconds;
 
 	switch (option) {
+	case OPTION_ACQUIRE:
+		o->acquire = true;
+		if (argument &&
+		    (str_to_u64(argument, ACQUIRE_MAX_S, &seconds) != 0 ||
+		     seconds == 0)) {
+			fprintf(stderr,
+				"offhook-agent: --acquire=%s: not a number of "
+				"seconds from 1 to %d\n",
+				argument, ACQUIRE_MAX_S);
+			return -EINVAL;
+		}
+		o->acquire_s = argument ? (uint32_t)seconds : 0;
+		return 0;
 	case 'c':
 		o->config = argument;
 		return 0;
@@ -77,6 +94,7 @@ static int take(struct options *o, int option, char *argument)
 int options_parse(struct options *ret, int argc, char **argv)
 {
 	static const struct option table[] = {
+		{"acquire", optional_argument, NULL, OPTION_ACQUIRE},
 		{"config", required_argument, NULL, 'c'},
 		{"check-config", no_argument, NULL, OPTION_CHECK},
 		{"check-health", no_argument, NULL, OPTION_HEALTH},
@@ -116,6 +134,9 @@ void options_print_help(void)
 	     "\n"
 	     "  -c, --config FILE   configuration (" OPTIONS_CONFIG_DEFAULT
 	     ")\n"
+	     "      --acquire[=S]   take one job and end; if none comes in S "
+	     "seconds,\n"
+	     "                      end without one\n"
 	     "      --check-config  read the configuration, say what is wrong, "
 	     "exit\n"
 	     "      --check-health  exit with 0 if the running agent is in "
@@ -140,5 +161,7 @@ void options_print_help(void)
 	     "does so with\na bound, a second SIGTERM cancels the running "
 	     "jobs.\n"
 	     "Exit status: 0 stopped, 1 failed, 2 command line or "
-	     "configuration,\n3 the controller does not want this agent.");
+	     "configuration,\n3 the controller does not want this agent. With "
+	     "--acquire: 0 the job was\ncompleted, 4 no job came, 5 the job "
+	     "ended in another way.");
 }

@@ -5,6 +5,7 @@
 #define OFFHOOK_AGENT_OPTIONS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define OPTIONS_CONFIG_DEFAULT "/etc/offhook/offhook-agent.conf"
 
@@ -14,6 +15,8 @@ struct options {
 	const char *config;
 	char join_token[OPTIONS_TOKEN_BYTES]; /* empty: not given */
 	const char *fingerprint;              /* NULL: not given */
+	bool acquire;                         /* one job, then the end */
+	uint32_t acquire_s;                   /* 0: wait for ever */
 	bool check_config;
 	bool check_health;
 	bool verbose;

@@ -211,8 +211,10 @@ static json_t *poll_body(const struct supervisor *s)
 				      json_string(lease_id(s->leases[i])));
 	body = json_pack("{s:i,s:O?,s:o,s:b,s:O}", "free",
 			 (int)supervisor_free_slots(s), "cursor", s->cursor,
-			 "leases", leases, "draining", s->stop != STOP_NO,
+			 "leases", leases, "draining", supervisor_draining(s),
 			 "features", s->features);
+	if (body && s->acquire.on)
+		json_object_set_new(body, "one_run", json_true());
 	/* t: the controller computes the offset of our clock */
 	if (body)
 		json_object_set_new(body, "t",
@@ -234,7 +236,7 @@ static void poll_now(struct supervisor *s)
 		return;
 	event_loop_disarm(s->loop, &s->poll_timer);
 	s->polled_without_room = supervisor_free_slots(s) == 0;
-	s->polled_draining = s->stop != STOP_NO;
+	s->polled_draining = supervisor_draining(s);
 	body = poll_body(s);
 	request.body = body;
 	if (!body || http_client_send(&s->poll, s->http, &request) != 0)
@@ -254,7 +256,7 @@ void link_changed(struct supervisor *s)
 	/* Do not cancel a poll that may bring a job: the job would be lost
 	 * until it is offered again. */
 	if (!s->poll || (room != s->polled_without_room &&
-			 (s->stop != STOP_NO) == s->polled_draining))
+			 supervisor_draining(s) == s->polled_draining))
 		return;
 	http_client_cancel(&s->poll);
 	poll_now(s);

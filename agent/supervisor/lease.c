@@ -68,6 +68,7 @@ void lease_drop(struct lease *l)
 	l->artifacts = artifacts_remove(l->artifacts);
 	l->report.spool = NULL;
 	l->uploaded = true;
+	l->dropped = true;
 	if (l->process)
 		lease_cancel(l, NULL);
 	lease_check_over(l);
@@ -107,6 +108,7 @@ void lease_finish(struct lease *l, const char *outcome, const char *reason)
 		outcome = "error";
 		reason = l->error;
 	}
+	l->completed = strcmp(outcome, "completed") == 0;
 	log_info("run=%s role=%s lease=%s: %s%s%s", l->session_id, l->role,
 		 l->id, outcome, reason[0] ? ": " : "", reason);
 	if (!l->spool)
@@ -481,6 +483,7 @@ static void on_started(const struct http_client_answer *answer, void *arg)
 	}
 	log_info("run=%s role=%s lease=%s: started", l->session_id, l->role,
 		 l->id);
+	l->confirmed = true;
 	lease_renewal_begin(l, answer->sent_ns);
 	l->state = LEASE_FETCHING;
 	fetch_prompts(l);
@@ -664,6 +667,20 @@ struct lease *lease_free(struct lease *l)
 	json_decref(l->spec);
 	free(l);
 	return NULL;
+}
+
+enum lease_result lease_result(const struct lease *l)
+{
+	if (!l->confirmed)
+		return LEASE_UNCONFIRMED;
+	if (!l->uploaded || l->dropped)
+		return LEASE_UNDELIVERED;
+	return l->completed ? LEASE_COMPLETED : LEASE_UNSUCCESSFUL;
+}
+
+const char *lease_session(const struct lease *l)
+{
+	return l->session_id;
 }
 
 const char *lease_id(const struct lease *l)

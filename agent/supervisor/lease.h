@@ -72,6 +72,19 @@ void lease_drop(struct lease *lease);
 /** Kill the engine and free the lease; the spool stays. @return NULL */
 struct lease *lease_free(struct lease *lease);
 
+enum lease_result {
+	LEASE_UNCONFIRMED,  /* the controller did not let it start */
+	LEASE_COMPLETED,    /* carried out and delivered */
+	LEASE_UNSUCCESSFUL, /* delivered with another outcome */
+	LEASE_UNDELIVERED,  /* the results did not reach the controller */
+};
+
+/** How a lease that is over ended. */
+enum lease_result lease_result(const struct lease *lease);
+
+/** The run that it belongs to; borrowed. */
+const char *lease_session(const struct lease *lease);
+
 /** Its id; borrowed. */
 const char *lease_id(const struct lease *lease);
 /** Whether it occupies a slot of the agent's capacity. */

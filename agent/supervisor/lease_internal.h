@@ -33,8 +33,10 @@ struct lease {
 	struct artifacts *artifacts; /* NULL: likewise */
 	struct report_records report;
 	struct upload *upload;
-	bool finished; /* the outcome is in the spool */
-	bool uploaded; /* accepted, or not wanted */
+	bool confirmed; /* the controller let it start */
+	bool completed; /* the outcome is so */
+	bool finished;  /* the outcome is in the spool */
+	bool uploaded;  /* accepted, or not wanted */
 	bool dropped;
 	char error[256]; /* why it ends with outcome error, whatever the
 			  * engine's outcome is */

@@ -3,8 +3,10 @@
 #include "agent/spool/artifacts.h"
 #include "agent/supervisor/health.h"
 #include "agent/supervisor/supervisor_internal.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "control/wire/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -110,11 +112,16 @@ static size_t busy_count(const struct supervisor *s)
 	return busy;
 }
 
+bool supervisor_draining(const struct supervisor *s)
+{
+	return s->stop != STOP_NO || s->acquire.session[0];
+}
+
 size_t supervisor_free_slots(const struct supervisor *s)
 {
 	size_t busy = busy_count(s);
 
-	if (s->stop != STOP_NO || s->lease_count >= LEASES_MAX)
+	if (supervisor_draining(s) || s->lease_count >= LEASES_MAX)
 		return 0;
 	return busy < s->conf->capacity ? s->conf->capacity - busy : 0;
 }
@@ -130,9 +137,20 @@ static bool has_lease(const char *id, void *arg)
 	return false;
 }
 
+/* All jobs of a run are offered together: the first one closes the door for other
+ * runs if only one is taken. */
+static bool has_room(const struct supervisor *s, const char *session)
+{
+	if (s->stop != STOP_NO || s->acquire.expired || !s->acquire.session[0])
+		return supervisor_free_slots(s) > 0;
+	return strcmp(session, s->acquire.session) == 0 &&
+	       s->lease_count < LEASES_MAX && busy_count(s) < s->conf->capacity;
+}
+
 void supervisor_offer(struct supervisor *s, json_t *job)
 {
 	const char *id = json_string_value(json_object_get(job, "lease_id"));
+	const char *session = text_of(job, "session_id");
 	int err;
 
 	if (!id) {
@@ -141,7 +159,7 @@ void supervisor_offer(struct supervisor *s, json_t *job)
 	}
 	if (has_lease(id, s))
 		return; /* it is being confirmed */
-	if (supervisor_free_slots(s) == 0) {
+	if (!has_room(s, session)) {
 		log_warning(
 			"lease=%s: offered, but this agent has no room: left to "
 			"others",
@@ -149,10 +167,14 @@ void supervisor_offer(struct supervisor *s, json_t *job)
 		return;
 	}
 	err = lease_new(&s->leases[s->lease_count], &s->env, job);
-	if (err)
+	if (err) {
 		log_error("lease=%s: cannot be taken: %s", id, strerror(-err));
-	else
-		s->lease_count++;
+		return;
+	}
+	s->lease_count++;
+	if (s->acquire.on)
+		str_print(s->acquire.session, sizeof(s->acquire.session), "%s",
+			  session);
 }
 
 /* While stopping: a job or a lease is over. */
@@ -167,6 +189,83 @@ static void check_stop(struct supervisor *s)
 	/* only uploads are left; bounded after SIGTERM and SIGINT */
 	if (s->terminations > 0 && busy_count(s) == 0 && !s->flush_timer.armed)
 		event_loop_arm(s->loop, &s->flush_timer, FLUSH_MS);
+}
+
+/* ---- the jobs of one run ---- */
+
+static void acquire_end(struct supervisor *s)
+{
+	event_loop_disarm(s->loop, &s->acquire.timer);
+	if (s->stop == STOP_NO)
+		supervisor_stop(s, STOP_DRAINING);
+}
+
+static void on_acquire_due(void *arg)
+{
+	struct supervisor *s = arg;
+
+	s->acquire.expired = true;
+	if (s->acquire.session[0])
+		return; /* a job came in time */
+	log_info("no job came in time");
+	acquire_end(s);
+}
+
+static enum acquired acquired_by(enum lease_result result)
+{
+	switch (result) {
+	case LEASE_COMPLETED:
+		return ACQUIRED_COMPLETED;
+	case LEASE_UNSUCCESSFUL:
+		return ACQUIRED_UNSUCCESSFUL;
+	case LEASE_UNDELIVERED:
+		return ACQUIRED_UNDELIVERED;
+	case LEASE_UNCONFIRMED:
+	default:
+		return ACQUIRED_NONE;
+	}
+}
+
+/* A lease is over and not listed any more. After the last one of the run the end
+ * comes, or the next run if the controller has let none of them start. */
+static void acquire_lease_over(struct supervisor *s, const struct lease *lease)
+{
+	const enum acquired result = acquired_by(lease_result(lease));
+
+	if (!s->acquire.session[0] ||
+	    strcmp(lease_session(lease), s->acquire.session) != 0)
+		return;
+	if (result > s->acquire.result)
+		s->acquire.result = result; /* the worst of them */
+	for (size_t i = 0; i < s->lease_count; i++)
+		if (strcmp(lease_session(s->leases[i]), s->acquire.session) ==
+		    0)
+			return;
+	if (s->acquire.result == ACQUIRED_NONE) {
+		s->acquire.session[0] = '\0';
+		if (s->acquire.expired)
+			on_acquire_due(s);
+		return;
+	}
+	acquire_end(s);
+}
+
+void supervisor_acquire(struct supervisor *s, int64_t until_ns)
+{
+	s->acquire.on = true;
+	s->acquire.until_ns = until_ns;
+}
+
+enum acquired supervisor_acquired(const struct supervisor *s)
+{
+	enum acquired result = s->acquire.result;
+
+	/* jobs that the end found here */
+	for (size_t i = 0; i < s->lease_count; i++)
+		if (s->acquire.session[0] && strcmp(lease_session(s->leases[i]),
+						    s->acquire.session) == 0)
+			result = ACQUIRED_UNDELIVERED;
+	return result;
 }
 
 static void on_lease_idle(struct lease *lease, void *arg)
@@ -188,6 +287,7 @@ static void on_lease_over(struct lease *lease, void *arg)
 			break;
 		}
 	}
+	acquire_lease_over(s, lease);
 	lease_free(lease);
 	link_changed(s);
 	check_stop(s);
@@ -383,6 +483,8 @@ int supervisor_new(struct supervisor **ret, const struct agent_conf *conf,
 	s->stop_timer.arg = s;
 	s->flush_timer.due_h = on_flush_due;
 	s->flush_timer.arg = s;
+	s->acquire.timer.due_h = on_acquire_due;
+	s->acquire.timer.arg = s;
 	err = event_loop_new(&s->loop);
 	if (err) {
 		free(s);
@@ -425,6 +527,13 @@ void supervisor_on_reload(struct supervisor *s, supervisor_reload_h *reload_h,
 	s->reload_arg = arg;
 }
 
+static int64_t time_left_ms(int64_t until_ns)
+{
+	const int64_t left = until_ns - clock_mono_ns();
+
+	return left > 0 ? left / NS_PER_MS : 0;
+}
+
 int supervisor_run(struct supervisor *s)
 {
 	int err;
@@ -442,6 +551,9 @@ int supervisor_run(struct supervisor *s)
 		return err;
 	health_forget(s->conf->state_dir);
 	orphans_begin(&s->orphans, s->loop);
+	if (s->acquire.on && s->acquire.until_ns != INT64_MAX)
+		event_loop_arm(s->loop, &s->acquire.timer,
+			       time_left_ms(s->acquire.until_ns));
 	link_begin(s);
 	err = service_notify_new(&s->notify, s->loop);
 	if (err == 0)
@@ -460,6 +572,7 @@ struct supervisor *supervisor_free(struct supervisor *s)
 	link_release(s);
 	event_loop_disarm(s->loop, &s->stop_timer);
 	event_loop_disarm(s->loop, &s->flush_timer);
+	event_loop_disarm(s->loop, &s->acquire.timer);
 	service_notify_free(s->notify);
 	orphans_end(&s->orphans);
 	signals_release(s);

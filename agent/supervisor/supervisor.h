@@ -14,6 +14,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct supervisor;
 
@@ -31,6 +32,23 @@ struct supervisor;
 int supervisor_new(struct supervisor **ret, const struct agent_conf *conf,
 		   const char *join_token, const char *engine_program,
 		   json_t *features, bool verbose);
+
+/**
+ * Take the jobs of one run and end when they are over and delivered; call this
+ * before supervisor_run().
+ * @param until_ns  monotonic; end without a job then; INT64_MAX: wait for ever
+ */
+void supervisor_acquire(struct supervisor *s, int64_t until_ns);
+
+enum acquired {
+	ACQUIRED_NONE,         /* no job came, or none could be started */
+	ACQUIRED_COMPLETED,    /* all jobs are completed and delivered */
+	ACQUIRED_UNSUCCESSFUL, /* delivered; a job has another outcome */
+	ACQUIRED_UNDELIVERED,  /* results did not reach the controller */
+};
+
+/** What became of it, after supervisor_run(). */
+enum acquired supervisor_acquired(const struct supervisor *s);
 
 /** Read the configuration again, and take what may change while it serves. */
 typedef void(supervisor_reload_h)(void *arg);

@@ -66,6 +66,16 @@ struct supervisor {
 	struct lease *leases[LEASES_MAX];
 	size_t lease_count;
 
+	/* one run's jobs, then the end: supervisor_acquire() */
+	struct {
+		bool on;
+		bool expired;     /* no more waiting */
+		char session[64]; /* whose jobs are taken; empty: none yet */
+		enum acquired result;
+		int64_t until_ns;
+		struct event_loop_timer timer;
+	} acquire;
+
 	/* the end */
 	enum stop_state stop;
 	struct event_loop_timer stop_timer;
@@ -94,6 +104,8 @@ void link_leave(struct supervisor *s);
 void supervisor_offer(struct supervisor *s, json_t *job);
 /** How many more jobs the agent takes. */
 size_t supervisor_free_slots(const struct supervisor *s);
+/** Whether it takes no more jobs for good. */
+bool supervisor_draining(const struct supervisor *s);
 /** Begin to stop, or go to a later state of stopping. */
 void supervisor_stop(struct supervisor *s, enum stop_state how);
 /** End the loop: supervisor_run() returns err. */

@@ -416,7 +416,7 @@ def unknown_pages(root):
 def options_of(*paths):
     """Long options in the tables that are passed to getopt_long()."""
     return {name for path in paths for name in re.findall(
-        r'\{"([a-z-]+)", *(?:no|required)_argument', path.read_text())}
+        r'\{"([a-z-]+)", *(?:no|required|optional)_argument', path.read_text())}
 
 
 def option_pages(root):

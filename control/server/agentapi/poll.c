@@ -72,8 +72,11 @@ static bool check_optional(const struct request *req, struct reply *rep)
 	const json_t *draining = json_object_get(request_body(req), "draining");
 	const json_t *cursor = json_object_get(request_body(req), "cursor");
 	const json_t *t = json_object_get(request_body(req), "t");
+	const json_t *one = json_object_get(request_body(req), "one_run");
 
-	return check(rep, !draining || json_is_boolean(draining), "draining",
+	return check(rep, !one || json_is_boolean(one), "one_run",
+		     "must be true or false") &&
+	       check(rep, !draining || json_is_boolean(draining), "draining",
 		     "must be true or false") &&
 	       check(rep,
 		     !cursor || json_is_string(cursor) || json_is_null(cursor),
@@ -116,6 +119,8 @@ void agent_poll(struct request *req, struct reply *rep)
 		return;
 	poll.draining =
 		json_is_true(json_object_get(request_body(req), "draining"));
+	poll.one_run =
+		json_is_true(json_object_get(request_body(req), "one_run"));
 	poll.arrived = arrival(req, times.now);
 	if (json_is_integer(t) && poll.arrived == times.now) {
 		poll.has_offset = true;

@@ -31,6 +31,7 @@ struct lease_poll {
 	int64_t agent_id;
 	int64_t free; /* jobs the agent can take now */
 	bool draining;
+	bool one_run;     /* it takes jobs of one run only */
 	json_t *held;     /* array of lease ids, borrowed */
 	json_t *features; /* array, borrowed; NULL: unchanged */
 	int64_t arrived;  /* when the poll arrived */

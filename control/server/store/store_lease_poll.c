@@ -251,7 +251,7 @@ static int place_runs(struct db *db, const struct lease_poll *poll,
 		err = place_run(db, poll, times, runs.numbers[i], mine,
 				ret_spread);
 		if (err > 0)
-			mine -= err;
+			mine = poll->one_run ? 0 : mine - err;
 	}
 	return err < 0 ? err : 0;
 }
