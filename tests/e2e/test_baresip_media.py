@@ -1,6 +1,7 @@
 """What a client baresip sends and receives: codecs, encryptions, and its audio as
 another engine hears it."""
 import json
+import subprocess
 
 import pytest
 
@@ -110,3 +111,20 @@ def test_its_codecs_and_encryptions(build, ports, namespaces, more):
             assert streams["caller", "in"]["srtp_suite"] == streams["callee", "in"]["srtp_suite"]
         if "inline:" in json.dumps(p.caller.messages):
             assert "inline:*" in json.dumps(p.caller.messages)
+
+
+def test_its_packets_are_captured(build, ports, namespaces, tmp_path):
+    """Taken off the interface, in both directions, with the addresses that they had."""
+    with Pair(build, ports, namespaces, {"call_duration": 3, "rtp_capture": True},
+              settings={"artifact_dir": str(tmp_path)}) as p:
+        p.run().end()
+        assert p.caller.artifacts == ["rtp.pcap"]
+        streams = p.streams()
+    # no supervisor has renamed it
+    analyzed = json.loads(subprocess.run(
+        [build / "offhook", "analyze", "--json", tmp_path / "rtp.pcap.part"],
+        capture_output=True, check=True).stdout)
+    found = {s["key"]["src"]: s["counters"]["packets"] for s in analyzed["streams"]}
+    assert found == {OURS: streams["caller", "out"]["packets"],
+                     THEIRS: streams["caller", "in"]["packets"]}
+    assert {s["key"]["dst"] for s in analyzed["streams"]} == {OURS, THEIRS}
