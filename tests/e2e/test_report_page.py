@@ -44,7 +44,7 @@ def media(bench):
     that is refused, digits, recordings, encryption."""
     test_id = bench.single_call(
         duration=6, media_encryption="sdes-mandatory", media_nat="ice", audio_codecs=["PCMA"],
-        audio_checks=True, record="media",
+        audio_checks=True, record="media", rtp_capture=True,
         sipclient_actions=[["assert_established", "10000"], ["dtmf", "12#"], ["wait", "1500"],
                            ["transfer", "1009"], ["wait", "1000"]],
         conditions=[{"role": "callee", "condition_type": "callee-dtmf-conditions",
@@ -248,7 +248,8 @@ def test_sound_and_files(bench, browser, cookie, media):
     assert head[:4] + head[8:16] == b"RIFFWAVEfmt " and struct.unpack("<HHII", head[20:32]) == (
         1, 2, 8000, 8000 * 4) and length > 44 + 3 * 8000 * 4
     links = [a.get_attribute("href") for a in found(browser, "#downloads a")]
-    assert [link.rsplit("/", 1)[1] for link in links][:3] == ["sip.txt", "sip.pcap", "stats.csv"]
+    assert [link.rsplit("/", 1)[1] for link in links][:4] == [
+        "sip.txt", "sip.pcap", "packets.pcapng", "stats.csv"]
     for link in links + [a.get_attribute("href") for a in found(browser, "#artifacts a")]:
         answer = requests.get(link, cookies=cookie, timeout=60)
         assert answer.status_code == 200 and len(answer.content) > 100, link
