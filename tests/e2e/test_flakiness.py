@@ -145,8 +145,7 @@ def test_software_of_a_registrar_that_refuses(tmp_path):
         return request.registered(None, f"Server: {server}")
 
     ports = PortBlock()
-    with SipPeer(ports.phone, answer), \
-            Bench(tmp_path, ports, proxy=False, agent_conf={"capacity": 8}) as bench:
+    with SipPeer(ports.phone, answer), Bench(tmp_path, ports, proxy=False) as bench:
         target = bench.target(ports.phone)
         tests = [bench.api("POST", "/tests", {
             "name": user, "project_id": bench.project_id, "agentpool_id": bench.pool_id,

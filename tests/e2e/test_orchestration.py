@@ -257,17 +257,22 @@ def patient():
         yield Bench(c)
 
 
+def wait_parked(c):
+    """Wait until a poll waits for a job."""
+    until = time.monotonic() + 30
+    while not re.search(r"(?m)^offhook_http_requests_queued [1-9]", c.session.get(
+            f"{c.url}/metrics", auth=c.keys["admin"]).text):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
 def test_poll_of_an_agent_that_has_left(patient):
     """It is parked, and the controller does not see that its connection is gone: it gets no job,
     and does not make the agent online again."""
     c, agent, polled = patient.c, patient.agent(), []
     poll = threading.Thread(target=lambda: polled.append(agent.poll()))
     poll.start()
-    until = time.monotonic() + 30
-    while not re.search(r"(?m)^offhook_http_requests_queued [1-9]", c.session.get(
-            f"{c.url}/metrics", auth=c.keys["admin"]).text):
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    wait_parked(c)
     assert FakeAgent(c, auth=agent.auth).post("/disconnect", {"reason": "the test"}).ok
     session = patient.run()
     poll.join(60)
@@ -279,6 +284,26 @@ def test_poll_of_an_agent_that_has_left(patient):
     assert set(agent.jobs(2)) == {"caller", "callee"}  # it is back
     assert [a["state"] for a in c.api("GET", "/agents")["agents"]] == ["online"]
     c.api("POST", f"/runs/{session}/stop")
+
+
+def test_poll_of_a_full_agent_brings_no_job():
+    """The agent cancels it when a job ends, and polls again: a job in the answer would be lost until
+    it is offered again."""
+    with Controller(**{**TIMES, "lease_s": 30, "claim_timeout_s": 30, "offer_s": 60}) as c:
+        bench, answers = Bench(c), []
+        agent = bench.agent(capacity=2)
+        _, caller, callee = started(bench, agent)
+        session = bench.run()
+        full = FakeAgent(c, auth=agent.auth)
+        full.held = list(agent.held)
+        poll = threading.Thread(target=lambda: answers.append(full.poll(free=0)))
+        poll.start()
+        wait_parked(c)
+        finish(agent, caller, callee, outcome="failed", reason="403")
+        poll.join(60)
+        assert answers == [[]]
+        assert set(agent.jobs(2)) == {"caller", "callee"}
+        assert bench.get(session)["phase"] == "dispatching"
 
 
 def test_agents_too_small(bench):

@@ -334,6 +334,10 @@ static int answer_poll(struct store *s, struct db *db,
 {
 	int err = take_lost(db, poll);
 
+	/* An agent without room cancels this poll when a job ends, and polls
+	 * again: jobs in this answer would be lost until they lapse. */
+	if (!err && !poll->free)
+		return 0;
 	if (!err)
 		err = place_runs(db, poll, times, ret_spread);
 	if (!err)
