@@ -76,8 +76,8 @@ def test_it_waits_for_a_job_and_takes_no_other_meanwhile(bench):
 
 def test_each_of_two_takes_a_role(bench):
     """With room for one job, the roles of a run go to two of them."""
-    agents = [acquire(bench, "--acquire=60", capacity=1) for _ in "ab"]
-    run = bench.start(bench.single_call(duration=1))
+    agents = [acquire(bench, "--acquire=60", capacity=1, labels="rack=2,site=fra") for _ in "ab"]
+    run = bench.start(bench.single_call(duration=1, requires=["site=fra", "rack=2"]))
     assert [a.process.wait(60) for a in agents] == [DONE, DONE], agents[0].log()
     assert bench.wait(run)["status"] == "passed"
 

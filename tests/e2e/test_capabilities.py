@@ -60,6 +60,28 @@ def test_the_capability_and_who_lacks_it_are_named(bench):
     assert bench.ended(session)
 
 
+def test_labels_that_a_test_requires(bench):
+    """Strict: an agent that reports no such label does not have it."""
+    fra = {"step.1.1.requires": '["site=fra", "client=baresip"]'}
+    bench.agent("agent-1", features=NATIVE)
+    bench.agent("agent-2", features=[*BARESIP, "site=frankfurt", "site:fra2"])
+    session, said = start(bench, **fra)
+    assert said == (
+        "capabilities missing: no agent online in the pool pool has what the role caller needs: "
+        "agent-1 lacks site=fra, client=baresip; agent-2 lacks site=fra")
+    able = bench.agent("agent-3", features=[*BARESIP, "site=fra"])
+    assert waiting_for(bench, session) is None
+    carried_out(session, (able, {"caller", "callee"}))
+    assert bench.ended(session)
+
+
+@pytest.mark.parametrize("value", [["a b"], [""], ["x" * 61], ["é"], [1], ["a"] * 17, "site=fra", 7])
+def test_labels_that_no_agent_can_have(bench, value):
+    answer = bench.c.request("POST", f"/tests/{bench.test}/run", {"step.1.1.requires": value})
+    assert answer.status_code == 422
+    assert [e["pointer"] for e in answer.json()["errors"]] == ["/step.1.1.requires"]
+
+
 def test_each_role_goes_to_an_agent_that_has_what_it_needs(bench):
     """No agent has all capabilities. The first one to poll has capacity for one role,
     and gets the one it can execute."""

@@ -10,6 +10,13 @@
 #include <errno.h>
 #include <string.h>
 
+/* Of `requires`. */
+#define LABELS_MAX 16
+#define LABEL_LEN  60
+#define LABEL_CHARS                                            \
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" \
+	"0123456789._-=:"
+
 void plan_action_pointer(char pointer[static PLAN_POINTER_BYTES], size_t s,
 			 size_t a, const char *member)
 {
@@ -110,6 +117,34 @@ static int plan_plays(json_t *planned, const struct plan_source *source,
 	return err;
 }
 
+/* Check `requires`: words of the characters that labels of agents have. */
+static void check_labels(const json_t *labels, const char *pointer,
+			 json_t *errors)
+{
+	const json_t *label;
+	size_t i;
+
+	if (json_array_size(labels) > LABELS_MAX)
+		plan_error(errors, pointer,
+			   "requires must have %d texts at most", LABELS_MAX);
+	json_array_foreach(labels, i, label)
+	{
+		const char *text = json_string_value(label);
+		size_t len = text ? strlen(text) : 0;
+
+		if (len > 0 && len <= LABEL_LEN &&
+		    len == json_string_length(label) &&
+		    strspn(text, LABEL_CHARS) == len)
+			continue;
+		plan_error(
+			errors, pointer,
+			"requires must be labels as site=fra: 1 to %d "
+			"letters, digits, dots, dashes, underscores, = and :",
+			LABEL_LEN);
+		return;
+	}
+}
+
 /* Add the hashes of the uploads that a parameter names. */
 static int plan_uploads(json_t *planned, const struct plan_source *source,
 			const char *name, const json_t *value,
@@ -149,6 +184,8 @@ static int plan_member(json_t *planned, const char *type, const char *name,
 	}
 	if (err)
 		return err;
+	if (strcmp(name, "requires") == 0)
+		check_labels(typed, pointer, errors);
 	pool = step_pool_member(name) != NULL;
 	err = pool ? plan_pool_resolve(planned, source, name,
 				       json_integer_value(typed), pointer,

@@ -13,23 +13,29 @@ static const char *const common[] = {"client:native",   "transport:udp",
 				     "codec:PCMU",      "codec:PCMA",
 				     "encryption:none", NULL};
 
-/* @param value  "": none */
-static int need(json_t *needs, const char *kind, const char *value)
+static int need_text(json_t *needs, const char *text)
 {
-	char text[NEED_BYTES];
 	const json_t *known;
 	size_t i;
 
-	if (!value[0] ||
-	    str_print(text, sizeof(text), "%s:%s", kind, value) < 0 ||
-	    str_listed(common, text))
-		return 0;
 	json_array_foreach(needs, i, known)
 	{
 		if (strcmp(json_string_value(known), text) == 0)
 			return 0;
 	}
 	return json_array_append_new(needs, json_string(text)) ? -ENOMEM : 0;
+}
+
+/* @param value  "": none */
+static int need(json_t *needs, const char *kind, const char *value)
+{
+	char text[NEED_BYTES];
+
+	if (!value[0] ||
+	    str_print(text, sizeof(text), "%s:%s", kind, value) < 0 ||
+	    str_listed(common, text))
+		return 0;
+	return need_text(needs, text);
 }
 
 /* The transport of the action overrides that of the target. */
@@ -55,7 +61,7 @@ static int transport_needs(json_t *needs, const json_t *action)
 static int action_needs(json_t *needs, const json_t *action)
 {
 	const char *encryption = text_of(action, "media_encryption");
-	const json_t *codec;
+	const json_t *codec, *label;
 	size_t i;
 	int err = need(needs, "client", text_of(action, "client"));
 
@@ -71,6 +77,11 @@ static int action_needs(json_t *needs, const json_t *action)
 
 		if (!err && name)
 			err = need(needs, "codec", name);
+	}
+	json_array_foreach(json_object_get(action, "requires"), i, label)
+	{
+		if (!err && json_is_string(label))
+			err = need_text(needs, json_string_value(label));
 	}
 	return err;
 }

@@ -112,6 +112,28 @@ void fit_release(struct fit *f)
 
 /* ---- comparing ---- */
 
+/* A label that a test requires has no colon: site=fra is a label of the agent,
+ * client=baresip may be its capability client:baresip as well. */
+static bool agent_has_label(const struct fit_agent *agent, const char *need)
+{
+	const size_t kind = strcspn(need, "=");
+	const json_t *feature;
+	size_t i;
+
+	json_array_foreach(agent->features, i, feature)
+	{
+		const char *text = json_string_value(feature);
+
+		if (strcmp(text, need) == 0)
+			return true;
+		if (need[kind] && strncmp(text, need, kind) == 0 &&
+		    text[kind] == ':' &&
+		    strcmp(text + kind + 1, need + kind + 1) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* A capability is KIND:VALUE. An agent that reports no capability of a kind
  * does not know the kind (another version): it gets the job, and refuses it if
  * it cannot carry it out. */
@@ -122,6 +144,8 @@ static bool agent_has(const struct fit_agent *agent, const char *need)
 	const json_t *feature;
 	size_t i;
 
+	if (!strchr(need, ':'))
+		return agent_has_label(agent, need);
 	json_array_foreach(agent->features, i, feature)
 	{
 		const char *text = json_string_value(feature);
