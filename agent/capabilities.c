@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "sip/baresip/baresip.h"
+#include "sip/sipp/sipp.h"
 #include "sip/ua.h"
 
 #include <errno.h>
@@ -18,13 +19,17 @@ static void add(json_t *list, const char *kind, const char *value)
 	(void)json_array_append_new(list, json_sprintf("%s:%s", kind, value));
 }
 
-/* Client baresip is measured by a packet socket (capture/tap.h). */
-static bool packet_socket(void)
+/* Clients that are programs are measured by a packet socket (capture/tap.h). */
+static bool packet_socket(const char *client)
 {
 	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 
-	if (fd < 0)
+	if (fd < 0) {
+		log_info("not offered: client %s: it is measured by a packet "
+			 "socket: %s (CAP_NET_RAW)",
+			 client, strerror(errno));
 		return false;
+	}
 	(void)close(fd);
 	return true;
 }
@@ -37,13 +42,18 @@ static bool client_baresip(const struct agent_conf *conf)
 		log_info("not offered: %s", reason);
 		return false;
 	}
-	if (!packet_socket()) {
-		log_info("not offered: client baresip: it is measured by a "
-			 "packet socket: %s (CAP_NET_RAW)",
-			 strerror(errno));
+	return packet_socket("baresip");
+}
+
+static bool client_sipp(void)
+{
+	char reason[SIP_REASON_BYTES] = "";
+
+	if (sipp_usable(reason)) {
+		log_info("not offered: %s", reason);
 		return false;
 	}
-	return true;
+	return packet_socket("sipp");
 }
 
 /* What engines are kept from (agent/engine/sandbox.h). */
@@ -78,6 +88,8 @@ json_t *capabilities_list(const struct agent_conf *conf)
 	add(list, "client", "native");
 	if (client_baresip(conf))
 		add(list, "client", "baresip");
+	if (client_sipp())
+		add(list, "client", "sipp");
 	for (size_t i = 0; codec_name_at(i); i++)
 		add(list, "codec", codec_name_at(i)->name);
 	add(list, "encryption", "sdes");

@@ -96,7 +96,9 @@ static int stacks_start(struct engine *e)
 		.realtime = strcmp(e->settings.media_scheduling, "normal") != 0,
 		.srtp_library = e->settings.srtp_library,
 		.declarations = &e->settings.declarations,
-		.tap = user_agents_want(e->job, WIRE_CLIENT_BARESIP)
+		.tap = user_agents_want(e->job, WIRE_CLIENT_BARESIP) ||
+				       user_agents_want(e->job,
+							WIRE_CLIENT_SIPP)
 			       ? e->settings.addr
 			       : (struct media_addr){.len = 0},
 		.reason = reason,
@@ -113,7 +115,7 @@ static int stacks_start(struct engine *e)
 		report_end_job(e->report, "error", "role %s: %s: %s",
 			       e->job->role,
 			       reason[0] && err != -ENOTSUP
-				       ? "client baresip is measured by a tap"
+				       ? "its client is measured by a tap"
 				       : "the media engine",
 			       reason[0] ? reason : strerror(-err));
 		return err;

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "sip/baresip/baresip.h"
+#include "sip/sipp/sipp.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -113,7 +114,7 @@ static int job_allow(struct file_rules *rules, const struct engine_settings *s,
 	return err;
 }
 
-/* ---- the client baresip ---- */
+/* ---- the clients baresip and sipp ---- */
 
 /* The program that the kernel starts to load another: the one that loaded us.
  * @return NULL: unknown */
@@ -136,8 +137,8 @@ static const char *loader(void)
 	return found;
 }
 
-/* A folder of this job's own, in which baresip's files are made instead of beside those of
- * others. Without it baresip cannot be started, and the job ends with that reason. */
+/* A folder of this job's own, in which files of the client are made instead of beside those
+ * of others. Without it the client cannot be started, and the job ends with that reason. */
 static void folder_make(struct sandbox *s, const char *base)
 {
 	char name[SANDBOX_FOLDER_BYTES];
@@ -147,9 +148,21 @@ static void folder_make(struct sandbox *s, const char *base)
 		(void)str_copy(s->folder, sizeof(s->folder), name);
 }
 
-static int baresip_allow(struct sandbox *s, struct file_rules *rules)
+static int baresip_allow(struct file_rules *rules)
 {
 	static const char *const devices[] = {"/dev/ptmx", "/dev/pts"};
+	int err = allow(rules, BARESIP_PROGRAM, FILE_RULE_EXECUTE);
+
+	if (!err)
+		err = allow(rules, "/usr/share/baresip", FILE_RULE_READ);
+	for (size_t i = 0; !err && i < sizeof(devices) / sizeof(*devices); i++)
+		err = allow(rules, devices[i],
+			    FILE_RULE_DEVICE | FILE_RULE_READ);
+	return err;
+}
+
+static int programs_allow(struct sandbox *s, struct file_rules *rules)
+{
 	const char *base = getenv("TMPDIR");
 	int err;
 
@@ -162,14 +175,11 @@ static int baresip_allow(struct sandbox *s, struct file_rules *rules)
 			    FILE_RULE_READ | FILE_RULE_WRITE |
 				    FILE_RULE_FOLDERS);
 	if (!err)
-		err = allow(rules, BARESIP_PROGRAM, FILE_RULE_EXECUTE);
-	if (!err)
 		err = allow(rules, loader(), FILE_RULE_EXECUTE);
-	if (!err)
-		err = allow(rules, "/usr/share/baresip", FILE_RULE_READ);
-	for (size_t i = 0; !err && i < sizeof(devices) / sizeof(*devices); i++)
-		err = allow(rules, devices[i],
-			    FILE_RULE_DEVICE | FILE_RULE_READ);
+	if (!err && user_agents_want(s->job, WIRE_CLIENT_BARESIP))
+		err = baresip_allow(rules);
+	if (!err && user_agents_want(s->job, WIRE_CLIENT_SIPP))
+		err = allow(rules, SIPP_PROGRAM, FILE_RULE_EXECUTE);
 	return err;
 }
 
@@ -186,7 +196,7 @@ static int files_restrict(struct sandbox *s)
 	if (!err)
 		err = job_allow(rules, s->settings, s->job);
 	if (!err && s->programs)
-		err = baresip_allow(s, rules);
+		err = programs_allow(s, rules);
 	if (!err)
 		err = file_rules_enforce(rules);
 	file_rules_free(rules);
@@ -199,7 +209,8 @@ void sandbox_files(struct sandbox *s, const struct engine_settings *settings,
 	*s = (struct sandbox){.settings = settings, .job = job};
 	if (!settings->sandbox)
 		return;
-	s->programs = user_agents_want(job, WIRE_CLIENT_BARESIP);
+	s->programs = user_agents_want(job, WIRE_CLIENT_BARESIP) ||
+		      user_agents_want(job, WIRE_CLIENT_SIPP);
 	s->files_err = files_restrict(s);
 }
 

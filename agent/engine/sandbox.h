@@ -22,9 +22,10 @@
 struct sandbox {
 	const struct engine_settings *settings;
 	const struct wire_job *job;
-	bool programs; /* the job has the client baresip */
+	bool programs; /* the job has a client that is a program */
 	int files_err; /* -errno: why files are not restricted */
-	char folder[SANDBOX_FOLDER_BYTES]; /* for baresip's files; "": none */
+	char folder
+		[SANDBOX_FOLDER_BYTES]; /* for the files of such a client; "": none */
 };
 
 /** Restrict which files are opened to those of the job. Where the kernel cannot, or does
@@ -38,7 +39,7 @@ void sandbox_files(struct sandbox *s, const struct engine_settings *settings,
 /** Restrict the system calls of all threads, likewise. Say in the log what the sandbox is. */
 void sandbox_calls(const struct sandbox *s);
 
-/** Remove the folder for baresip's files. @param s  may be zeroed */
+/** Remove the folder for the client's files. @param s  may be zeroed */
 void sandbox_release(struct sandbox *s);
 
 #endif

@@ -42,10 +42,12 @@ static const char *missing_of(const json_t *action, const char *member,
 		       : NULL;
 }
 
-/* The same for the uploads that the action's script plays. */
-static const char *missing_play(const json_t *action, const char *dir)
+/* The same for a map of uploads: those that the action's script plays, or the files of
+ * client sipp. */
+static const char *missing_of_map(const json_t *action, const char *member,
+				  const char *dir)
 {
-	json_t *map = json_object_get(action, "play_sha256");
+	json_t *map = json_object_get(action, member);
 	const char *missing = NULL;
 	const char *name;
 	json_t *value;
@@ -74,10 +76,19 @@ const char *prompt_files_missing(const json_t *spec, const char *dir)
 				missing_of(action, "prompt_sha256", dir);
 			const char *heard =
 				missing_of(action, "expect_prompt_sha256", dir);
-			const char *played = missing_play(action, dir);
+			const char *played =
+				missing_of_map(action, "play_sha256", dir);
+			const char *scenario =
+				missing_of(action, "sipp_scenario_sha256", dir);
+			const char *files = missing_of_map(
+				action, "sipp_files_sha256", dir);
 
 			if (!missing)
-				missing = said ? said : heard ? heard : played;
+				missing = said       ? said
+					  : heard    ? heard
+					  : played   ? played
+					  : scenario ? scenario
+						     : files;
 		}
 	}
 	return missing;

@@ -201,7 +201,8 @@ static int dial_decode(struct decoder *d, json_t *object,
 	int err = decode_text(d, object, name, TEXT_LINE, DIAL_BYTES_MAX - 1,
 			      &a->dial_destination);
 
-	if (err || (a->type != WIRE_ACTION_CALL && !a->dial_destination))
+	if (err || (!a->dial_destination &&
+		    (a->type != WIRE_ACTION_CALL || wire_sipp_asked(object))))
 		return err;
 	if (!a->dial_destination)
 		return decoder_refuse_member(d, name, "is missing");

@@ -70,8 +70,17 @@ int wire_effect_check(struct decoder *d, const struct wire_action *a);
 int wire_stream_decode(struct decoder *d, json_t *object,
 		       struct wire_action *a);
 
+/** Whether the action names the client sipp. */
+bool wire_sipp_asked(json_t *object);
+/** Decode the members of an action with client sipp; refuse those that its scenario
+ * decides. @return 0; -EINVAL; -ENOMEM */
+int wire_sipp_decode(struct decoder *d, json_t *object, struct wire_action *a);
+/** Refuse members of client sipp in an action with another client.
+ * @return 0; -EINVAL */
+int wire_sipp_absent(struct decoder *d, json_t *object);
+
 /**
- * Decode `client`, native or baresip, and check that this client supports the
+ * Decode `client`: native, baresip or sipp, and check that this client supports the
  * other members. Called last.
  * @param registered  the last register action so far, or NULL
  * @return 0; -EINVAL

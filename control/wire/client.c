@@ -185,9 +185,9 @@ int wire_client_decode(struct decoder *d, json_t *object,
 		       const struct wire_action *registered,
 		       struct wire_action *a)
 {
-	static const char *const words[] = {"native", "baresip", NULL};
-	static const enum wire_client values[] = {WIRE_CLIENT_NATIVE,
-						  WIRE_CLIENT_BARESIP};
+	static const char *const words[] = {"native", "baresip", "sipp", NULL};
+	static const enum wire_client values[] = {
+		WIRE_CLIENT_NATIVE, WIRE_CLIENT_BARESIP, WIRE_CLIENT_SIPP};
 	bool calls =
 		a->type == WIRE_ACTION_ANSWER || a->type == WIRE_ACTION_CALL;
 	const char *text = NULL;
@@ -210,12 +210,20 @@ int wire_client_decode(struct decoder *d, json_t *object,
 		a->client = values[i];
 	else
 		return decoder_refuse_member(d, "client",
-					     "must be native or baresip");
+					     "must be native, baresip or sipp");
+	if (a->client == WIRE_CLIENT_SIPP && !calls)
+		return decoder_refuse_member(
+			d, "client",
+			"sipp registers by a scenario of a call action");
 	/* a registered account takes the calls: its client must be the same */
 	if (a->type == WIRE_ACTION_ANSWER && registered &&
 	    registered->client != a->client)
 		return decoder_refuse_member(
 			d, "client",
 			"must be that of the role's register action");
-	return a->client == WIRE_CLIENT_BARESIP ? baresip_check(d, a) : 0;
+	if (a->client == WIRE_CLIENT_SIPP)
+		return wire_sipp_decode(d, object, a);
+	err = wire_sipp_absent(d, object);
+	return !err && a->client == WIRE_CLIENT_BARESIP ? baresip_check(d, a)
+							: err;
 }

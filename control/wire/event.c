@@ -221,6 +221,36 @@ json_t *wire_event_evidence(struct wire_time when,
 	return put_finish(o, err);
 }
 
+json_t *wire_event_sipp(struct wire_time when, const struct wire_event_sipp *e)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} counts[] = {
+		{"errors_left_out", e->more_errors},
+		{"calls_unmeasured", e->unmeasured},
+		{"calls_unreported", e->unreported},
+		{"messages_unread", e->unread},
+	};
+	json_t *o = event_new(when, "sipp");
+	int err;
+
+	if (!o)
+		return NULL;
+	err = put_text(o, "scenario", e->scenario);
+	err |= put_value(o, "ok", json_boolean(e->ok));
+	err |= put_text(o, "end", e->end);
+	if (e->status >= 0)
+		err |= put_value(o, "status", json_integer(e->status));
+	if (e->counters)
+		err |= put_value(o, "counters", json_incref(e->counters));
+	err |= put_value(o, "errors", json_incref(e->errors));
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		err |= put_value(o, counts[i].name,
+				 json_integer((json_int_t)counts[i].value));
+	return put_finish(o, err);
+}
+
 json_t *wire_event_flaw(struct wire_time when, const char *name, uint64_t count,
 			const char *text)
 {

@@ -172,6 +172,21 @@ struct wire_event_evidence {
 json_t *wire_event_evidence(struct wire_time when,
 			    const struct wire_event_evidence *e);
 
+struct wire_event_sipp {
+	const char *scenario;
+	bool ok;
+	const char *end;  /* how it ended, in words */
+	int status;       /* of exit(); -1: it was killed */
+	json_t *counters; /* of its statistics, borrowed; NULL: none */
+	json_t *errors;   /* sentences of its error log, borrowed */
+	uint64_t more_errors;
+	uint64_t unmeasured; /* calls that shared the RTP port of another */
+	uint64_t unreported; /* calls that had no room in the engine */
+	uint64_t unread;     /* messages that are no SIP */
+};
+/** Encode a `sipp` event: a SIPp has ended. */
+json_t *wire_event_sipp(struct wire_time when, const struct wire_event_sipp *e);
+
 json_t *wire_event_flaw(struct wire_time when, const char *name, uint64_t count,
 			const char *text);
 

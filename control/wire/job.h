@@ -112,7 +112,7 @@ struct wire_client_action {
 /** The name of a script action, as in sipclient_actions: "hold". Static. */
 const char *wire_script_action_name(enum wire_script_action type);
 
-/* An uploaded prompt. */
+/* An uploaded prompt or file. */
 struct wire_prompt {
 	const char *name;
 	const char *sha256; /* 64 lower-case hex digits */
@@ -240,6 +240,17 @@ struct wire_tls {
 enum wire_client {
 	WIRE_CLIENT_NATIVE,
 	WIRE_CLIENT_BARESIP,
+	WIRE_CLIENT_SIPP,
+};
+
+/* client sipp */
+struct wire_sipp {
+	struct wire_prompt scenario;     /* sha256 NULL: a file of the agent */
+	const struct wire_prompt *files; /* beside the scenario, likewise */
+	size_t file_count;
+	const char *const *options; /* checked words of its command line */
+	size_t option_count;
+	uint16_t port; /* of SIP; 0: any */
 };
 
 struct wire_action {
@@ -321,6 +332,7 @@ struct wire_action {
 	size_t client_action_count;
 
 	struct wire_stream stream; /* stream */
+	struct wire_sipp sipp;     /* call, answer with client sipp */
 
 	/* message */
 	const char *message; /* its text */

@@ -1,8 +1,8 @@
 /**
  * SIPp's own command-line options, as a test may give them to client sipp
- * What an option may do is decided here, by a list of
- * those that are allowed: none writes a file, starts a program, leaves the
- * terminal, or changes an address or a port that the agent assigned.
+ * (docs/reference/sipp.md): a list of those that are allowed. None writes a file,
+ * starts a program, leaves the terminal, or changes an address or a port that the
+ * agent assigned.
  * Thread: any; pure.
  */
 #ifndef OFFHOOK_WIRE_SIPP_OPTIONS_H

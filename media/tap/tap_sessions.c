@@ -89,11 +89,14 @@ static int interfaces_find(const struct address *want,
 	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
 		if (i->ifa_flags & IFF_LOOPBACK)
 			(void)str_copy(names[1], IF_NAMESIZE, i->ifa_name);
-		else if (address_of(&a, i->ifa_addr) &&
-			 memcmp(&a, want, sizeof(a)) == 0)
+		if (address_of(&a, i->ifa_addr) &&
+		    memcmp(&a, want, sizeof(a)) == 0)
 			(void)str_copy(names[0], IF_NAMESIZE, i->ifa_name);
 	}
 	freeifaddrs(all);
+	/* the address is the loopback interface's own: one tap sees all */
+	if (strcmp(names[0], names[1]) == 0)
+		names[1][0] = '\0';
 	return names[0][0] ? 0 : -EADDRNOTAVAIL;
 }
 

@@ -138,6 +138,9 @@ bool user_agents_want(const struct wire_job *job, enum wire_client client);
 int user_agents_start_baresip(struct accounts *accounts);
 /** Start the native user agent. @return 0; -errno: the job was ended */
 int user_agents_start_native(struct accounts *accounts);
+/** The trace of a client that is started elsewhere: sip_message_h.
+ * @param accounts  struct accounts */
+void user_agents_traced(const struct sip_trace *trace, void *accounts);
 /** Whether the native user agent was started. */
 bool user_agents_started(const struct accounts *accounts);
 /** The media parameters of an action, as a user agent takes them. */

@@ -27,7 +27,7 @@ static void addr_text(char dst[static ADDR_BYTES], const struct media_addr *a)
 			 host, port);
 }
 
-static void sip_traced(const struct sip_trace *trace, void *arg)
+void user_agents_traced(const struct sip_trace *trace, void *arg)
 {
 	static const char *const transports[] = {
 		[SIP_TRANSPORT_UDP] = "udp",
@@ -106,7 +106,7 @@ int user_agents_start_baresip(struct accounts *accounts)
 		.bind_addr = s->bind,
 		.rtp_min = s->rtp_min,
 		.rtp_max = s->rtp_max,
-		.trace_h = sip_traced,
+		.trace_h = user_agents_traced,
 		.arg = accounts,
 		.reason = reason,
 	};
@@ -145,7 +145,7 @@ int user_agents_start_native(struct accounts *accounts)
 		.calls_max = accounts->calls_max,
 		.tls = s->tls_certificate[0] ? &tls : NULL,
 		.name_servers = s->name_servers[0] ? s->name_servers : NULL,
-		.trace_h = sip_traced,
+		.trace_h = user_agents_traced,
 		.full_h = sip_full,
 		.arg = accounts,
 		.reason = reason,

@@ -21,7 +21,7 @@ int calls_media_params(const struct calls *calls, const struct wire_action *a,
 		       struct media_session_params *ret)
 {
 	/* a client with media of its own sends them; we only tap */
-	bool tapped = a->client == WIRE_CLIENT_BARESIP;
+	bool tapped = a->client != WIRE_CLIENT_NATIVE;
 	int err;
 
 	*ret = (struct media_session_params){

@@ -307,6 +307,36 @@ bool calls_take_replacing(struct calls *calls, struct sip_call *sip)
 	return false;
 }
 
+/* ---- of a client that acts by itself ---- */
+
+int calls_observe(struct calls *calls, const struct wire_action *action,
+		  struct sip_call *sip, bool outgoing)
+{
+	struct call *c;
+	int err;
+
+	if (calls->listed >= calls->sessions_max)
+		return -EBUSY;
+	c = call_make(calls, action, NULL, outgoing);
+	if (!c)
+		return -ENOMEM;
+	c->duration_ns = INT64_MAX;
+	err = call_media_new(c);
+	if (!err)
+		err = sip_call_adopt(sip, call_handler, c);
+	if (err) {
+		call_unmake(c);
+		return err;
+	}
+	c->sip = sip;
+	call_begun(c);
+	if (!outgoing) {
+		c->invite_ns = sip_call_came_ns(sip);
+		call_state(c, c->invite_ns, UA_CALL_INCOMING, NULL);
+	}
+	return 0;
+}
+
 /* ---- streams ---- */
 
 /* As if both sides had offered the same: our first codec is used. */

@@ -101,6 +101,11 @@ int calls_place(struct calls *calls, const struct wire_action *action,
  * at once. @return as calls_place() */
 int calls_place_stream(struct calls *calls, const struct wire_action *action,
 		       unsigned n);
+/** Report a call that a client places or takes by itself (sip/sipp/sipp.h): it is measured
+ * by a tap and ends by itself.
+ * @return 0; -EBUSY there is no room; -ENOMEM; -errno of media_session_new() */
+int calls_observe(struct calls *calls, const struct wire_action *action,
+		  struct sip_call *sip, bool outgoing);
 /** Take an incoming call. One that replaces another is answered at once. */
 void calls_take(struct calls *calls, const struct wire_action *action,
 		struct account *account, struct sip_call *sip);

@@ -204,6 +204,11 @@ void action_answer_start(struct actions *actions,
 	const struct sip_call_options options = calls_options(action);
 	bool any = accounts_in_state(actions->accounts, ACCOUNT_REGISTERED) > 0;
 
+	if (action->client == WIRE_CLIENT_SIPP) {
+		actions->calls_ended = 0;
+		action_sipp_start(actions, action);
+		return;
+	}
 	if (!any && accounts_make(actions->accounts, action))
 		return; /* the job was ended */
 	actions->answering = action;

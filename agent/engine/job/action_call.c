@@ -275,6 +275,10 @@ void action_call_start(struct actions *actions,
 {
 	struct action_call *g = &actions->calling;
 
+	if (action->client == WIRE_CLIENT_SIPP) {
+		action_sipp_start(actions, action);
+		return;
+	}
 	*g = (struct action_call){.action = action};
 	actions->starts.waits = false;
 	if (action->type != WIRE_ACTION_STREAM &&

@@ -7,6 +7,7 @@
  * action_call.c         the call generator: call and stream actions
  * action_options.c      message and options actions
  * action_register.c     register and unregister actions
+ * action_sipp.c         call and answer actions with client sipp
  * action_subscribe.c    subscribe and publish actions
  * call_starts.c         when calls are due, and which are missed
  * prompt_preparation.c  prompts, loaded and encoded before they are played
@@ -91,6 +92,7 @@ struct actions {
 	struct action_options asking;
 	struct action_subscribe watching;
 	struct action_register registering;
+	struct list sipps; /* runs of client sipp */
 };
 
 /** The action under way is done: begin the next one. */
@@ -161,6 +163,19 @@ void action_call_closed(struct actions *actions);
 void action_call_ended(struct actions *actions);
 /** Progress of the action under way, 0..1. */
 double action_call_progress(const struct actions *actions, int64_t now_ns);
+
+/* ---- action_sipp.c ---- */
+
+/** Start SIPp for a call or answer action. action_done() follows at the end of its
+ * process, of an answer action at once. */
+void action_sipp_start(struct actions *actions,
+		       const struct wire_action *action);
+/** Let all SIPps end; action_ended() when one has. */
+void action_sipp_stop(struct actions *actions);
+/** Whether all SIPps have ended. */
+bool action_sipp_ended(const struct actions *actions);
+/** Kill and free them. */
+void action_sipp_free(struct actions *actions);
 
 /* ---- action_subscribe.c ---- */
 

@@ -59,7 +59,7 @@ static bool files_walk(struct actions *actions, const struct wire_action *a,
 	f.err = engine_prompt(actions->settings, a, f.path, sizeof(f.path));
 	if (!f.name) /* of the agent's configuration */
 		f.name = actions->settings->default_prompt;
-	if (a->client != WIRE_CLIENT_BARESIP && (f.err || f.path[0]) &&
+	if (a->client == WIRE_CLIENT_NATIVE && (f.err || f.path[0]) &&
 	    !tell_h(actions, &f, arg))
 		return false;
 	f = (struct file){.member = "expect_prompt", .name = a->expect_prompt};

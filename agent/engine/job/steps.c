@@ -266,6 +266,7 @@ struct steps *steps_free(struct steps *s)
 	steps_stop(s);
 	mono_timer_cancel(&s->actions.registering.tmr);
 	action_subscribe_free(&s->actions);
+	action_sipp_free(&s->actions);
 	free(s);
 	return NULL;
 }
@@ -289,11 +290,13 @@ void steps_end(struct steps *s)
 	steps_stop(s);
 	action_subscribe_end(&s->actions);
 	action_answer_stop(&s->actions);
+	action_sipp_stop(&s->actions);
 }
 
 bool steps_ended(const struct steps *s)
 {
 	return !s->actions.calling.action && !s->actions.answering &&
+	       action_sipp_ended(&s->actions) &&
 	       action_subscribe_ended(&s->actions);
 }
 

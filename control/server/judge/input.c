@@ -73,6 +73,7 @@ struct judge_input *judge_input_free(struct judge_input *in)
 	free(in->calls.items);
 	free(in->accounts.items);
 	free(in->asserts.items);
+	free(in->sipps.items);
 	free(in->digits.items);
 	free(in->flaws.items);
 	free(in->roles.items);
@@ -203,6 +204,10 @@ static int add_action(struct judge_input *in, struct role_record *record,
 	const char *type = text_of(action, "type");
 	const json_t *calls = json_object_get(action, "max_total_calls");
 
+	/* SIPp judges its own scenario, whatever calls that has, and reports how it
+	 * ended (judge_sipps() of judge.c) */
+	if (strcmp(text_of(action, "client"), "sipp") == 0)
+		return 0;
 	if (strcmp(type, "call") == 0 || strcmp(type, "stream") == 0) {
 		int64_t count = json_integer_value(calls);
 
@@ -405,6 +410,25 @@ static int add_assert(struct judge_input *in, const char *role,
 	return 0;
 }
 
+static int add_sipp(struct judge_input *in, const char *role,
+		    const json_t *event)
+{
+	const char *error = json_string_value(
+		json_array_get(json_object_get(event, "errors"), 0));
+	struct sipp_record *record;
+	int err = 0;
+
+	record = records_add(&in->sipps, sizeof(*record), &err);
+	if (!record)
+		return err;
+	record->role = role;
+	record->scenario = text_of(event, "scenario");
+	record->ok = json_is_true(json_object_get(event, "ok"));
+	record->end = text_of(event, "end");
+	record->error = error ? error : "";
+	return 0;
+}
+
 static int add_dtmf(struct judge_input *in, const char *role,
 		    const json_t *event)
 {
@@ -484,6 +508,8 @@ int judge_input_add_event(struct judge_input *in, const char *role,
 		return add_dtmf(in, role, event);
 	if (strcmp(kind, "assert") == 0)
 		return add_assert(in, role, event);
+	if (strcmp(kind, "sipp") == 0)
+		return add_sipp(in, role, event);
 	if (strcmp(kind, "evidence") == 0)
 		return add_evidence(in, role, event);
 	if (strcmp(kind, "flaw") == 0)

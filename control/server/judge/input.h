@@ -96,6 +96,15 @@ struct assert_record {
 	const char *text;
 };
 
+/* A SIPp that has ended. */
+struct sipp_record {
+	const char *role;
+	const char *scenario;
+	bool ok;
+	const char *end;
+	const char *error; /* the first sentence of its error log; "" */
+};
+
 struct flaw_record {
 	const char *role;
 	const char *name;
@@ -136,6 +145,7 @@ struct judge_input {
 	struct records calls;    /* linked: by role, name */
 	struct records accounts; /* linked: by role, name */
 	struct records asserts;
+	struct records sipps;
 	struct records digits;
 	struct records flaws;
 	struct records roles;

@@ -270,6 +270,30 @@ static int judge_asserts(const struct judge_input *in, json_t *verdicts)
 	return 0;
 }
 
+static int judge_sipps(const struct judge_input *in, json_t *verdicts)
+{
+	const struct sipp_record *sipps = RECORDS(in, sipps, sipp_record);
+
+	for (size_t i = 0; i < in->sipps.count; i++) {
+		const struct sipp_record *s = &sipps[i];
+		const struct role_record role = {.role = s->role};
+		char text[160], sentence[2 * JUDGE_REASON_BYTES];
+		int err;
+
+		str_print(text, sizeof(text), "%s: SIPp carries out %.80s",
+			  s->role, s->scenario);
+		str_print(sentence, sizeof(sentence),
+			  "%s: SIPp did not carry out %.80s: %.200s%s%.200s",
+			  s->role, s->scenario, s->end, s->error[0] ? ": " : "",
+			  s->error);
+		err = add(verdicts, &role, text, "no call fails", s->end, NULL,
+			  s->ok ? NULL : sentence);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 static int judge_role_builtins(const struct judge_input *in,
 			       const struct judge_conditions *conditions,
 			       const struct role_record *role, json_t *verdicts)
@@ -304,7 +328,7 @@ static int builtin_judge(const struct judge_input *in,
 		err = judge_role_builtins(in, conditions, &roles[i], verdicts);
 	if (!err)
 		err = judge_asserts(in, verdicts);
-	return err;
+	return err ? err : judge_sipps(in, verdicts);
 }
 
 /* ---- the conditions ---- */

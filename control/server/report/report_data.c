@@ -121,6 +121,7 @@ static int write_events(struct report *r)
 		{"flaw", "flaws"},
 		{"artifact_lost", "artifacts_lost"},
 		{"artifact_cut", "artifacts_cut"},
+		{"sipp", "sipp"},
 	};
 	struct buf text;
 	int err = 0;

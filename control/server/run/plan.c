@@ -166,7 +166,10 @@ static int default_destinations(struct plan *plan)
 		{
 			json_array_foreach(step, a, action)
 			{
+				/* SIPp has a default of its own */
 				if (strcmp(text_of(action, "type"), "call") ||
+				    !strcmp(text_of(action, "client"),
+					    "sipp") ||
 				    json_object_get(action, "dial_destination"))
 					continue;
 				if (json_object_set_new(

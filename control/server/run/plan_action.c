@@ -145,6 +145,43 @@ static void check_labels(const json_t *labels, const char *pointer,
 	}
 }
 
+/* The hash of an upload that client sipp needs, beside the name in `hashes`; without an
+ * upload it is a file of the agent. */
+static int plan_file(json_t *hashes, const char *key,
+		     const struct plan_source *source, const char *name)
+{
+	char sha256[65];
+	int err = source->file && name ? source->file(source->arg, name, sha256)
+				       : -ENOENT;
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	return json_object_set_new(hashes, key, json_string(sha256)) ? -ENOMEM
+								     : 0;
+}
+
+static int plan_files(json_t *planned, const struct plan_source *source,
+		      const json_t *names)
+{
+	json_t *hashes = json_object();
+	const json_t *name;
+	size_t i;
+	int err = hashes ? 0 : -ENOMEM;
+
+	json_array_foreach(names, i, name)
+	{
+		const char *text = json_string_value(name);
+
+		if (!err && text)
+			err = plan_file(hashes, text, source, text);
+	}
+	if (!err && json_object_size(hashes) &&
+	    json_object_set(planned, "sipp_files_sha256", hashes))
+		err = -ENOMEM;
+	json_decref(hashes);
+	return err;
+}
+
 /* Add the hashes of the uploads that a parameter names. */
 static int plan_uploads(json_t *planned, const struct plan_source *source,
 			const char *name, const json_t *value,
@@ -153,6 +190,11 @@ static int plan_uploads(json_t *planned, const struct plan_source *source,
 	if (strcmp(name, "prompt") == 0 || strcmp(name, "expect_prompt") == 0)
 		return plan_prompt(planned, source, name,
 				   json_string_value(value), pointer, errors);
+	if (strcmp(name, "sipp_scenario") == 0)
+		return plan_file(planned, "sipp_scenario_sha256", source,
+				 json_string_value(value));
+	if (strcmp(name, "sipp_files") == 0)
+		return plan_files(planned, source, value);
 	if (strcmp(name, "sipclient_actions") == 0)
 		return plan_plays(planned, source, value, pointer, errors);
 	return 0;

@@ -19,6 +19,8 @@ struct plan_source {
 	 * @param sha256  receives 64 digits
 	 * @return also -EMEDIUMTYPE: what was uploaded is no prompt */
 	int (*prompt)(void *arg, const char *name, char sha256[static 65]);
+	/** The same of an upload of any kind. */
+	int (*file)(void *arg, const char *name, char sha256[static 65]);
 	void *arg;
 };
 

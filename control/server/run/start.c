@@ -28,6 +28,11 @@ static int find_prompt(void *arg, const char *name, char sha256[static 65])
 	return store_prompt_find(arg, name, sha256);
 }
 
+static int find_file(void *arg, const char *name, char sha256[static 65])
+{
+	return store_file_find(arg, name, sha256);
+}
+
 static int create(struct store *store, struct run_new *run,
 		  const struct plan *plan, int64_t *ret_id)
 {
@@ -61,6 +66,7 @@ static int plan_and_create(struct store *store, struct run_new *run,
 		.credentials = find_credentials,
 		.target = find_target,
 		.prompt = find_prompt,
+		.file = find_file,
 		.arg = store,
 	};
 	const struct plan_params params = {

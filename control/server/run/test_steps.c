@@ -5,6 +5,7 @@
 #include "control/server/run/step_params.h"
 #include "control/wire/job_decode.h"
 #include "control/wire/job_limits.h"
+#include "control/wire/text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -68,6 +69,7 @@ static json_t *trial_spec(json_t *action, json_t *peers)
 		json_pack("{s:[{s:s}]}", "hosts", "host", "192.0.2.1"));
 	/* the plan lets it call the callee */
 	if (json_object_get(peers, "callee") &&
+	    strcmp(text_of(action, "client"), "sipp") &&
 	    !json_object_get(trial, "dial_destination"))
 		json_object_set_new(trial, "dial_destination",
 				    json_string("{{callee.username}}"));

@@ -45,3 +45,17 @@ int store_prompt_find(struct store *s, const char *name,
 	str_copy(sha256, APPIMAGE_HASH_BYTES, found);
 	return 0;
 }
+
+int store_file_find(struct store *s, const char *name,
+		    char sha256[static APPIMAGE_HASH_BYTES])
+{
+	const struct db_value param = db_text(name);
+	int rows = db_query(store_reader(s),
+			    "SELECT sha256 FROM appimage WHERE name = $1 "
+			    "ORDER BY id DESC LIMIT 1",
+			    &param, 1, hash_row, sha256);
+
+	if (rows <= 0)
+		return rows < 0 ? rows : -ENOENT;
+	return 0;
+}

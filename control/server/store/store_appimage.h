@@ -21,4 +21,9 @@ int store_appimage_find(struct store *s, const char *sha256, int64_t *ret_id);
 int store_prompt_find(struct store *s, const char *name,
 		      char sha256[static APPIMAGE_HASH_BYTES]);
 
+/** Find the hash of an upload of any kind by name; the latest counts.
+ * @return 0; -ENOENT; -EIO */
+int store_file_find(struct store *s, const char *name,
+		    char sha256[static APPIMAGE_HASH_BYTES]);
+
 #endif

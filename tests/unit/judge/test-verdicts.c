@@ -95,6 +95,18 @@ static const struct row rows[] = {
 	 NULL, NULL, JUDGE_FAILED, 5,
 	 "assert_established true did not hold in call caller-1: the call was "
 	 "ringing"},
+	{"SIPp judges its own calls",
+	 "{'role':'caller','steps':[[{'type':'call','client':'sipp'}]]}",
+	 "[{'kind':'sipp','scenario':'uac.xml','ok':true,'end':'all calls were "
+	 "successful','errors':['a warning']}," EVIDENCE "]",
+	 NULL, NULL, JUDGE_PASSED, 1, ""},
+	{"SIPp has failed calls",
+	 "{'role':'caller','steps':[[{'type':'call','client':'sipp'}]]}",
+	 "[{'kind':'sipp','scenario':'uac.xml','ok':false,'end':'1 of 2 calls "
+	 "failed','errors':['Aborting call','more']}," EVIDENCE "]",
+	 NULL, NULL, JUDGE_FAILED, 1,
+	 "caller: SIPp did not carry out uac.xml: 1 of 2 calls failed: "
+	 "Aborting call"},
 	{"callee without call",
 	 "{'role':'callee','steps':[[{'type':'answer'}],[]]}", "[" EVIDENCE "]",
 	 NULL, NULL, JUDGE_FAILED, 1,

@@ -535,11 +535,91 @@ static void test_job_no_password_in_reason(void **state)
 	assert_non_null(strstr(reason, "/password: must be a string"));
 }
 
+#define HASH "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define SIPP(members)                                                     \
+	HEAD "\"steps\":[[{\"type\":\"call\",\"client\":\"sipp\"," TARGET \
+		members "}]]}"
+#define UAC ",\"sipp_scenario\":\"uac.xml\""
+
+static void test_job_sipp(void **state)
+{
+	char reason[WIRE_REASON_BYTES];
+	const struct wire_action *a;
+	struct wire_job *job;
+
+	(void)state;
+	assert_int_equal(
+		decode(&job,
+		       SIPP(UAC
+			    ",\"sipp_scenario_sha256\":\"" HASH "\","
+			    "\"sipp_files\":[\"a.csv\",\"b.wav\"],"
+			    "\"sipp_files_sha256\":{\"b.wav\":\"" HASH "\"},"
+			    "\"sipp_options\":[\"-inf\",\"a.csv\",\"-m\",\"7\","
+			    "\"-users\",\"3\"],\"sipp_port\":5080,"
+			    "\"max_total_calls\":2"),
+		       reason),
+		0);
+	a = &job->steps[0].actions[0];
+	assert_int_equal(a->client, WIRE_CLIENT_SIPP);
+	assert_null(a->dial_destination);
+	assert_string_equal(a->sipp.scenario.name, "uac.xml");
+	assert_string_equal(a->sipp.scenario.sha256, HASH);
+	assert_int_equal(a->sipp.file_count, 2);
+	assert_null(a->sipp.files[0].sha256);
+	assert_string_equal(a->sipp.files[1].sha256, HASH);
+	assert_int_equal(a->sipp.option_count, 6);
+	assert_int_equal(a->sipp.port, 5080);
+	/* the options win */
+	assert_int_equal(a->max_total_calls, 7);
+	assert_int_equal(a->max_concurrent_calls, 3);
+	wire_job_free(job);
+}
+
+static void test_job_sipp_refused(void **state)
+{
+	static const char *const rows[][2] = {
+		{SIPP(""), "/sipp_scenario: is missing"},
+		{SIPP(",\"sipp_scenario\":\"../a\""),
+		 "/sipp_scenario: must be a"},
+		{SIPP(UAC ",\"sipp_scenario_sha256\":\"12\""),
+		 "/sipp_scenario: has no hash"},
+		{SIPP(UAC ",\"sipp_files\":[\"a\",\"a\"]"), "names a twice"},
+		{SIPP(UAC ",\"sipp_files\":[\"uac.xml\"]"),
+		 "the scenario itself"},
+		{SIPP(UAC ",\"sipp_files\":[1]"),
+		 "/sipp_files: must be a plain"},
+		{SIPP(UAC ",\"sipp_options\":[\"-m\",\"1\",\"-bg\"]"),
+		 "/steps/0/0/sipp_options/2: -bg: SIPp runs as a child"},
+		{SIPP(UAC ",\"sipp_options\":[1]"),
+		 "/sipp_options: must be words"},
+		{SIPP(UAC ",\"sipp_port\":65536"), "/sipp_port: "},
+		{SIPP(UAC ",\"ptime\":20"),
+		 "/ptime: client sipp: its scenario"},
+		{SIPP(UAC ",\"dial_destination\":\"sip:1@a\""),
+		 "/dial_destination: client sipp takes a user part"},
+		{SIPP(UAC ",\"transport\":\"tls\""), "client sipp has no TLS"},
+		{HEAD "\"steps\":[[{\"type\":\"answer\",\"client\":\"sipp\"" UAC
+		      ",\"max_concurrent_calls\":2}]]}",
+		 "/max_concurrent_calls: client sipp: it takes every call"},
+		{HEAD "\"steps\":[[{" CALL UAC "}]]}",
+		 "/sipp_scenario: does nothing without client sipp"},
+		{HEAD "\"steps\":[[{\"type\":\"register\",\"client\":\"sipp\","
+		      "\"credentials\":[{\"username\":\"a\"}]," TARGET "}]]}",
+		 "/client: sipp registers by a scenario of a call action"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		refused(rows[i][0], rows[i][1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_job_call_inherits_target),
 		cmocka_unit_test(test_job_complete),
+		cmocka_unit_test(test_job_sipp),
+		cmocka_unit_test(test_job_sipp_refused),
 		cmocka_unit_test(test_job_defaults),
 		cmocka_unit_test(test_job_rtcp_mux),
 		cmocka_unit_test(test_job_stream),
