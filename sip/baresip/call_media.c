@@ -19,24 +19,6 @@ void baresip_sdp_take(struct sdp *ret, bool *has, bool *changed,
 	*changed = true;
 }
 
-static const struct media_codec *codec_find(const struct sdp *s,
-					    const struct media_codec *like)
-{
-	for (size_t i = 0; i < s->codec_count; i++) {
-		const struct media_codec *c = &s->codecs[i];
-
-		if (strcasecmp(c->name, like->name) == 0 &&
-		    c->clock_hz == like->clock_hz)
-			return c;
-	}
-	return NULL;
-}
-
-static bool is_event(const struct media_codec *c)
-{
-	return strcasecmp(c->name, "telephone-event") == 0;
-}
-
 static void encryption_settle(struct media_negotiated *n,
 			      const struct baresip_call *c)
 {
@@ -63,42 +45,17 @@ static bool settle(struct baresip_call *c)
 {
 	const struct sdp *l = c->local;
 	const struct sdp *r = c->remote;
-	struct media_negotiated n = {.accepted_count = 0};
-	bool found = false;
+	struct media_negotiated n;
 
 	if (!c->has_local || !c->has_remote || !l->has_audio || !r->has_audio)
 		return false;
-	for (size_t i = 0; i < r->codec_count; i++) {
-		const struct media_codec *theirs = &r->codecs[i];
-		const struct media_codec *ours = codec_find(l, theirs);
-
-		if (!ours)
-			continue;
-		if (is_event(theirs)) {
-			n.has_event_pt = true;
-			n.event_pt = theirs->pt;
-			n.event_clock_hz = theirs->clock_hz;
-		} else if (!found) {
-			n.codec = *theirs;
-			found = true;
-		}
-		if (n.accepted_count < MEDIA_CODECS_MAX)
-			n.accepted[n.accepted_count++] = *ours;
-	}
-	n.rtp = r->rtp;
-	n.rtcp = r->rtcp;
-	n.rtcp_mux = l->rtcp_mux && r->rtcp_mux;
-	n.ptime_ms = r->ptime_ms ? r->ptime_ms : l->ptime_ms;
-	n.direction = sdp_direction(
-		sdp_sends(l->direction) && sdp_receives(r->direction),
-		sdp_receives(l->direction) && sdp_sends(r->direction));
+	c->has_settled = sdp_observe(&n, l, r);
 	n.ice = l->ice.ufrag[0] && r->ice.ufrag[0];
 	encryption_settle(&n, c);
 	c->settled = n;
-	c->has_settled = found;
 	c->local_news = false;
 	c->remote_news = false;
-	return found;
+	return c->has_settled;
 }
 
 /* Report a description that was sent or received, and the media it settled. */

@@ -103,6 +103,17 @@ int sdp_accept(struct media_negotiated *ret, const struct sdp *answer,
 	       const struct media_local *local, enum media_direction offered);
 
 /**
+ * What two descriptions settle that a program besides us has negotiated: codecs,
+ * addresses, packet time, direction. ICE and encryption are left out.
+ * @param local   the program's; has audio
+ * @param remote  its peer's; has audio
+ * @param ret     written in any case; ->codec is the first common one of `remote`
+ * @return false: no common codec
+ */
+bool sdp_observe(struct media_negotiated *ret, const struct sdp *local,
+		 const struct sdp *remote);
+
+/**
  * The reason for -ENOKEY of sdp_answer() or sdp_accept().
  * @return static text
  */

@@ -204,64 +204,18 @@ void sipp_dialog_close_all(struct sipp *s)
 
 /* ---- offer and answer ---- */
 
-static const struct media_codec *codec_find(const struct sdp *s,
-					    const struct media_codec *like)
-{
-	for (size_t i = 0; i < s->codec_count; i++) {
-		const struct media_codec *c = &s->codecs[i];
-
-		if (strcasecmp(c->name, like->name) == 0 &&
-		    c->clock_hz == like->clock_hz)
-			return c;
-	}
-	return NULL;
-}
-
-static void codecs_settle(struct media_negotiated *n, const struct sdp *l,
-			  const struct sdp *r, bool *ret_found)
-{
-	for (size_t i = 0; i < r->codec_count; i++) {
-		const struct media_codec *theirs = &r->codecs[i];
-		const struct media_codec *ours = codec_find(l, theirs);
-
-		if (!ours)
-			continue;
-		if (strcasecmp(theirs->name, "telephone-event") == 0) {
-			n->has_event_pt = true;
-			n->event_pt = theirs->pt;
-			n->event_clock_hz = theirs->clock_hz;
-		} else if (!*ret_found) {
-			n->codec = *theirs;
-			*ret_found = true;
-		}
-		if (n->accepted_count < MEDIA_CODECS_MAX)
-			n->accepted[n->accepted_count++] = *ours;
-	}
-}
-
 /* @return false: no audio, no common codec, or media that is not RTP */
 static bool settle(struct sipp_call *c)
 {
 	const struct sdp *l = c->local;
 	const struct sdp *r = c->remote;
-	struct media_negotiated n = {.accepted_count = 0};
-	bool found = false;
 
 	if (!c->has_local || !c->has_remote || !l->has_audio || !r->has_audio ||
 	    l->secure || r->secure)
 		return false;
-	codecs_settle(&n, l, r, &found);
-	n.rtp = r->rtp;
-	n.rtcp = r->rtcp;
-	n.rtcp_mux = l->rtcp_mux && r->rtcp_mux;
-	n.ptime_ms = r->ptime_ms ? r->ptime_ms : l->ptime_ms;
-	n.direction = sdp_direction(
-		sdp_sends(l->direction) && sdp_receives(r->direction),
-		sdp_receives(l->direction) && sdp_sends(r->direction));
-	c->settled = n;
 	c->local_news = false;
 	c->remote_news = false;
-	return found;
+	return sdp_observe(&c->settled, l, r);
 }
 
 static bool same_address(const struct media_addr *a, const struct media_addr *b)

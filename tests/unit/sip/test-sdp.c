@@ -370,6 +370,46 @@ static void test_offer_rtcp_xr(void **state)
 	}
 }
 
+static void test_observed(void **state)
+{
+	struct media_negotiated deal;
+	struct sdp local, remote;
+	(void)state;
+
+	assert_int_equal(parse(&local,
+			       "v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\n"
+			       "c=IN IP4 192.0.2.1\r\nt=0 0\r\n"
+			       "m=audio 4000 RTP/AVP 0 8 101\r\n"
+			       "a=rtpmap:101 telephone-event/8000\r\n"
+			       "a=ptime:30\r\na=rtcp-mux\r\n"),
+			 0);
+	assert_int_equal(parse(&remote,
+			       "v=0\r\no=- 1 1 IN IP4 192.0.2.2\r\ns=-\r\n"
+			       "c=IN IP4 192.0.2.2\r\nt=0 0\r\n"
+			       "m=audio 5000 RTP/AVP 9 96 8\r\n"
+			       "a=rtpmap:96 telephone-event/8000\r\n"
+			       "a=sendonly\r\n"),
+			 0);
+	assert_true(sdp_observe(&deal, &local, &remote));
+	assert_string_equal(deal.codec.name, "PCMA");
+	assert_true(deal.has_event_pt);
+	assert_int_equal(deal.event_pt, 96); /* what the peer receives */
+	assert_int_equal(deal.accepted_count, 2);
+	assert_int_equal(deal.accepted[0].pt, 101); /* what the program does */
+	assert_int_equal(port_of(&deal.rtp), 5000);
+	assert_int_equal(deal.ptime_ms, 30);
+	assert_int_equal(deal.direction, MEDIA_RECVONLY);
+	assert_false(deal.rtcp_mux);
+
+	assert_int_equal(parse(&remote,
+			       "v=0\r\no=- 1 1 IN IP4 192.0.2.2\r\ns=-\r\n"
+			       "c=IN IP4 192.0.2.2\r\nt=0 0\r\n"
+			       "m=audio 5000 RTP/AVP 9 96\r\n"
+			       "a=rtpmap:96 telephone-event/8000\r\n"),
+			 0);
+	assert_false(sdp_observe(&deal, &local, &remote));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -384,6 +424,7 @@ int main(void)
 		cmocka_unit_test(test_offer_is_read_back),
 		cmocka_unit_test(test_sdp_rtcp_xr),
 		cmocka_unit_test(test_offer_rtcp_xr),
+		cmocka_unit_test(test_observed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
