@@ -9,6 +9,7 @@
 #include "control/cli/command/completion.h"
 #include "control/cli/common/exit_code.h"
 #include "control/cli/common/program.h"
+#include "control/cli/import/import.h"
 #include "control/cli/measure/analyze.h"
 #include "control/cli/measure/emodel.h"
 #include "control/cli/measure/tap.h"
@@ -55,7 +56,7 @@ static const struct {
 } mains[] = {
 	{"analyze", analyze_main},       {"tap", tap_main},
 	{"emodel", emodel_main},         {"help", command_help_main},
-	{"completion", completion_main},
+	{"completion", completion_main}, {"import", import_main},
 };
 
 /* @param at  index of the command in argv */

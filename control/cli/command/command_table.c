@@ -90,6 +90,27 @@ static const char analyze_help[] =
 	"Exit status: 0 streams were found, 1 none or the file is damaged (what\n"
 	"could be read is shown), 2 wrong usage.\n";
 
+static const char import_help[] =
+	"Usage: offhook import FILE [OPTION]...\n"
+	"\n"
+	"Makes a test of a captured call (pcap or pcapng; FILE - is standard input): YAML\n"
+	"that `offhook apply` takes, in which Offhook plays the caller at the same times.\n"
+	"What cannot be carried over is said on standard error and in the file\n"
+	"(docs/reference/import.md).\n"
+	"\n"
+	"  --call N           which call, if there are several; without it they are\n"
+	"                     listed\n"
+	"  -o FILE|DIR        write there (default: standard output)\n"
+	"  --target URI       call this system (default: the one of the capture)\n"
+	"  --anonymise        replace numbers, names, hosts and addresses, the same ones\n"
+	"                     always alike\n"
+	"  --expect-failure   of a call that failed: pass if it fails with the same code\n"
+	"  --name NAME        of the test (default: made from both users)\n"
+	"  --agent-pool NAME  agents that run it (default: lab)\n"
+	"\n"
+	"Exit status: 0 the test was written, 1 there is no such call or a file cannot be\n"
+	"read or written, 2 wrong usage, or --call is missing.\n";
+
 static const char tap_help[] =
 	"Usage: offhook tap --interface IF [OPTION]...\n"
 	"\n"
@@ -570,6 +591,8 @@ const struct command command_table[] = {
 	 NULL, local_help, false},
 	HERE("analyze", COMMAND_MEASURE, "Measure the RTP of a capture",
 	     analyze_help),
+	HERE("import", COMMAND_MEASURE, "Make a test of a captured call",
+	     import_help),
 	HERE("tap", COMMAND_MEASURE, "Measure the RTP of an interface, live",
 	     tap_help),
 	HERE("emodel", COMMAND_MEASURE, "R and MOS of codec, loss and delay",

@@ -1,0 +1,23 @@
+/**
+ * Reads the calls of a capture: SIP over UDP and TCP, telephone-events, and
+ * the figures of the RTP streams as of `offhook analyze`.
+ * Thread: one owner.
+ */
+#ifndef OFFHOOK_CONTROL_CLI_IMPORT_CALL_CAPTURE_H
+#define OFFHOOK_CONTROL_CLI_IMPORT_CALL_CAPTURE_H
+
+#include "capture/source.h"
+#include "control/cli/import/dialogs.h"
+
+#define CALL_CAPTURE_REASON_BYTES 200
+
+/**
+ * Read until the end, or until the capture is damaged.
+ * @param ret     to be freed, also if the capture is damaged
+ * @param reason  written with -EBADMSG: where it is damaged
+ * @return 0; -EBADMSG (ret has what comes before); -ENOMEM
+ */
+int call_capture_read(struct source *source, struct dialogs **ret,
+		      char reason[static CALL_CAPTURE_REASON_BYTES]);
+
+#endif

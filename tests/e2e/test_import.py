@@ -1,0 +1,177 @@
+"""`offhook import`: captured calls become tests that run against the same peers."""
+import os
+import re
+import subprocess
+
+import pytest
+import yaml
+
+from capture import Capture
+from ports import PortBlock
+from sipp import Scenario, Sipp
+
+SCRIPT = '[["assert_established",""],["wait","200"],["dtmf","12#"],["hold",""],["wait","200"],["resume",""],' \
+    '["wait","1200"],["hangup",""]]'
+FIRST, SIPP, BUSY = "1", "2", "3"
+
+
+class Lab:
+    """A capture of three calls: of Offhook, of SIPp, and one that is refused."""
+
+    def __init__(self, folder, build, ports):
+        self.folder, self.build, self.ports = folder, build, ports
+        self.env = {"PATH": "/usr/bin:/bin", "TMPDIR": str(folder),
+                    **{k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")}}
+        with Capture(folder, (ports.base, ports.base + 199)) as captured:
+            with self.answer("2002"):
+                self.call("2002", "--caller-id", "Erika Mustermann", "--codec", "PCMA", "--codec", "G722",
+                          "--actions", SCRIPT)
+            scenario = Scenario(False).invite(["X-Customer: Mustermann 4711"], sdp=True).expect(
+                response=180, optional=True).expect(response=200).request("ACK").pause(1500).request(
+                "INFO", body="Signal=5\nDuration=160", kind="application/dtmf-relay").expect(
+                response=200).request("BYE").expect(response=200)
+            with self.answer("1002"), Sipp(folder, scenario, ports.phone, to=ports.sip) as sipp:
+                code, said = sipp.wait()
+                assert code == 0, said
+            with self.answer("2003", "--actions", '[["reject","486"]]'):
+                self.call("2003", status=1)
+        self.file = captured.file
+
+    def answer(self, user, *options, calls=1):
+        return Answering(self, user, options, calls)
+
+    def call(self, user, *options, status=0):
+        done = self.offhook("call", f"sip:{user}@127.0.0.1:{self.ports.sip}", "--user", "1001", "--duration", "5",
+                            "--rtp-ports", f"{self.ports.rtp[0]}-{self.ports.rtp[0] + 9}", *options)
+        assert done.returncode == status, done.stdout + done.stderr
+
+    def offhook(self, *arguments):
+        return subprocess.run([self.build / "offhook", *map(str, arguments)], cwd=self.folder, env=self.env,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
+
+    def imported(self, name, *options):
+        """@return the text of the file, what was said"""
+        done = self.offhook("import", self.file, "-o", name, *options)
+        assert done.returncode == 0, done.stderr
+        return (self.folder / name).read_text(), done.stderr
+
+    def run(self, name):
+        """Apply the file to a controller and run its test.
+        @return passed, what was said"""
+        low = self.ports.rtp[0] + 40
+        done = self.offhook("local", name, "--rtp-ports", f"{low}-{low + 9}")
+        assert done.returncode in (0, 1), done.stdout + done.stderr
+        return done.returncode == 0, done.stdout
+
+
+class Answering:
+    """`offhook answer` for one user, until the end of the block."""
+
+    def __init__(self, lab, user, options, calls):
+        low = lab.ports.rtp[0] + 20
+        self.command = [lab.build / "offhook", "answer", "--user", user, "--bind", "127.0.0.1", "--sip-port",
+                        str(lab.ports.sip), "--rtp-ports", f"{low}-{low + 9}", "--calls", str(calls), "--verbose",
+                        *options]
+        self.env = lab.env
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, env=self.env, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        lines = []
+        for line in self.process.stdout:
+            lines.append(line)
+            if line.startswith("Waiting for calls"):
+                return self
+        raise AssertionError("".join(lines))
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.said = self.process.communicate(timeout=60)[0]
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory, build):
+    ports = PortBlock()
+    yield Lab(tmp_path_factory.mktemp("import"), build, ports)
+    ports.close()
+
+
+def action_of(text):
+    test, = yaml.safe_load(text)["tests"]
+    (action,), = test["steps"]
+    return test, action
+
+
+def types(test):
+    return {c["condition_type"].removeprefix("caller-") for c in test["conditions"]}
+
+
+def test_several_calls_are_listed(lab):
+    done = lab.offhook("import", lab.file)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.search(r"has 3 calls: choose one with --call\n  1  1001 to 2002: established, [12]\.\d s\n"
+                     r"  2  sipp to 1002: established, 1\.\d s\n  3  1001 to 2003: not established, 486\n", done.stderr)
+    assert lab.offhook("import", lab.file, "--call", "4").returncode == 1
+    assert lab.offhook("import", lab.file, "--call", "0").returncode == 2
+    assert lab.offhook("import", lab.file, "--call", "1", "--target", "nowhere").returncode == 2
+    assert lab.offhook("import", lab.build / "offhook").returncode == 1
+
+
+def test_a_call_of_offhook_runs_again_and_passes(lab):
+    text, said = lab.imported("first.yaml", "--call", FIRST)
+    test, action = action_of(text)
+    assert [a[0] for a in action["sipclient_actions"] if a[0] != "wait"] == \
+        ["assert_established", "dtmf", "hold", "resume", "hangup"]
+    assert dict(map(tuple, action["sipclient_actions"]))["dtmf"].startswith("12# ")
+    assert action["audio_codecs"] == ["PCMA", "G722"]
+    assert types(test) == {"postdial-delay-conditions", "sip-conditions", "mos-conditions", "loss-conditions"}
+    assert "does not register" in said and "# - The capture has no registration" in text
+    with lab.answer("2002") as callee:
+        passed, report = lab.run("first.yaml")
+    assert passed, report
+    for state in ("CALL_HOLD", "CALL_RESUME", "CALL_DTMF_1", "CALL_DTMF_2", "CALL_DTMF_POUND"):
+        assert state in callee.said, callee.said
+
+
+def test_a_call_of_sipp_runs_again_and_passes(lab):
+    text, _ = lab.imported("sipp.yaml", "--call", SIPP)
+    test, action = action_of(text)
+    assert action["custom_headers"] == [["X-Customer", "Mustermann 4711", "invites"]]
+    assert action["dtmf_mode"] == "info" and "mos-conditions" in types(test)
+    with lab.answer("1002", "--trace") as callee:
+        passed, report = lab.run("sipp.yaml")
+    assert passed, report
+    assert "X-Customer: Mustermann 4711" in callee.said and "Signal=5" in callee.said
+
+
+def test_a_refused_call_fails_in_the_same_way(lab):
+    _, said = lab.imported("busy.yaml", "--call", BUSY)
+    assert "The call failed with 486" in said
+    lab.imported("expected.yaml", "--call", BUSY, "--expect-failure")
+    with lab.answer("2003", "--actions", '[["reject","486"]]'):
+        passed, report = lab.run("busy.yaml")
+    assert not passed and "486 Busy Here" in report, report
+    with lab.answer("2003", "--actions", '[["reject","486"]]'):
+        passed, report = lab.run("expected.yaml")
+    assert passed, report
+    with lab.answer("2003"):
+        passed, report = lab.run("expected.yaml")
+    assert not passed, report
+
+
+def test_an_anonymised_call_has_no_original(lab):
+    target = f"sip:127.0.0.1:{lab.ports.sip}"
+    originals = {FIRST: ["1001", "2002", "Erika", "Mustermann"],
+                 SIPP: ["sipp", "1002", "Mustermann", "4711"], BUSY: ["1001", "2003"]}
+    for number, words in originals.items():
+        plain, _ = lab.imported("plain.yaml", "--call", number)
+        text, said = lab.imported("hidden.yaml", "--call", number, "--anonymise")
+        for word in [*words, "127.0.0.1"]:
+            assert word.lower() in plain.lower(), word
+            assert word.lower() not in (text + said.replace("hidden.yaml", "")).lower(), word
+    text, _ = lab.imported("runs.yaml", "--call", SIPP, "--anonymise", "--target", target)
+    _, action = action_of(text)
+    with lab.answer(action["dial_destination"], "--trace") as callee:
+        passed, report = lab.run("runs.yaml")
+    assert passed, report
+    assert "4711" not in callee.said

@@ -1,0 +1,50 @@
+/* Any bytes as a capture file: each of its calls becomes a test, plain and
+ * anonymised, that is written as YAML. */
+#include "control/cli/import/call_capture.h"
+#include "control/cli/import/test_code.h"
+#include "control/yaml/yaml_write.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void make(struct dialogs *d, struct dialogs_call *c, bool anonymise)
+{
+	const struct test_code_options options = {
+		.anonymise = anonymise,
+		.expect_failure = anonymise,
+		.agent_pool = "lab",
+	};
+	json_t *document, *notes;
+	char *text = NULL;
+	size_t bytes;
+	FILE *out;
+
+	if (test_code_make(d, c, &options, &document, &notes))
+		return;
+	out = open_memstream(&text, &bytes);
+	if (!out || yaml_write(out, document))
+		abort();
+	fclose(out);
+	free(text);
+	json_decref(document);
+	json_decref(notes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char reason[CALL_CAPTURE_REASON_BYTES];
+	struct dialogs *d = NULL;
+	struct source source;
+
+	source_open_memory(&source, data, size);
+	call_capture_read(&source, &d, reason);
+	for (size_t i = 0; d && i < dialogs_count(d); i++) {
+		make(d, dialogs_call(d, i), false);
+		make(d, dialogs_call(d, i), true);
+	}
+	dialogs_free(d);
+	source_close(&source);
+	return 0;
+}

@@ -1,0 +1,402 @@
+#include "control/cli/import/anonymise.h"
+#include "control/cli/import/test_code.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+
+#define SDP                                                                \
+	"v=0\r\no=- 1 1 IN IP4 192.0.2.7\r\ns=-\r\nc=IN IP4 192.0.2.7\r\n" \
+	"t=0 0\r\nm=audio 4000 RTP/AVP 8 18 96\r\n"                        \
+	"a=rtpmap:96 telephone-event/8000\r\na=ptime:30\r\n"
+#define INVITE_TO(to, more, body)                                       \
+	"INVITE sip:bob@example.test SIP/2.0\r\n"                       \
+	"Via: SIP/2.0/UDP 192.0.2.7;branch=z9hG4bK1\r\n"                \
+	"From: \"Alice Liddell\" <sip:+4930123@example.test>;tag=a\r\n" \
+	"To: <sip:bob@example.test>" to "\r\nCall-ID: c1\r\n" more "\r\n" body
+#define REQUEST(method, cseq, more)                                             \
+	method " sip:bob@192.0.2.9 SIP/2.0\r\nFrom: <sip:+4930123@h>;tag=a\r\n" \
+	       "To: <sip:bob@h>;tag=b\r\nCall-ID: c1\r\nCSeq: " cseq            \
+	       " " method "\r\n" more "\r\n"
+#define RESPONSE(status, cseq, body)                          \
+	"SIP/2.0 " status "\r\nf: <sip:+4930123@h>;tag=a\r\n" \
+	"t: <sip:bob@h>;tag=b\r\ni: c1\r\nCSeq: " cseq "\r\n\r\n" body
+#define BYE_OF_CALLEE                                        \
+	"BYE sip:a@h SIP/2.0\r\nFrom: <sip:bob@h>;tag=b\r\n" \
+	"To: <sip:+4930123@h>;tag=a\r\nCall-ID: c1\r\nCSeq: 1 BYE\r\n\r\n"
+
+static void give(struct dialogs *d, int64_t ms, const char *text)
+{
+	const struct dialogs_input in = {
+		.ns = (INT64_C(1000) + ms) * NS_PER_MS,
+		.data = text,
+		.bytes = strlen(text),
+	};
+
+	dialogs_take(d, &in);
+}
+
+static struct dialogs *fresh(void)
+{
+	struct dialogs *d;
+
+	assert_int_equal(dialogs_new(&d), 0);
+	return d;
+}
+
+/* A call that is answered after 400 ms, with the messages of each test. */
+static struct dialogs *established(void)
+{
+	struct dialogs *d = fresh();
+
+	give(d, 0, INVITE_TO("", "CSeq: 1 INVITE\r\nX-A: b\r\n", SDP));
+	give(d, 100, RESPONSE("180 Ringing", "1 INVITE", ""));
+	give(d, 400, RESPONSE("200 OK", "1 INVITE", SDP));
+	give(d, 410, REQUEST("ACK", "1", ""));
+	return d;
+}
+
+static struct test_code_options options = {.agent_pool = "lab"};
+
+/* @return what was made, as one JSON text; free() */
+static char *made(struct dialogs *d, char **ret_notes)
+{
+	json_t *document, *notes;
+	char *text;
+
+	assert_int_equal(dialogs_count(d), 1);
+	assert_int_equal(test_code_make(d, dialogs_call(d, 0), &options,
+					&document, &notes),
+			 0);
+	text = json_dumps(document, JSON_COMPACT);
+	*ret_notes = json_dumps(notes, JSON_COMPACT);
+	json_decref(document);
+	json_decref(notes);
+	return text;
+}
+
+static void assert_has(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("%s is not in %s", part, text);
+}
+
+static void assert_made(struct dialogs *d, const char *part, const char *note)
+{
+	char *notes, *text = made(d, &notes);
+
+	assert_has(text, part);
+	assert_has(notes, note);
+	free(text);
+	free(notes);
+	dialogs_free(d);
+}
+
+static void test_a_call_is_summarised(void **state)
+{
+	struct dialogs *d = established();
+	struct test_code_summary s;
+
+	(void)state;
+	give(d, 2400, REQUEST("BYE", "2", ""));
+	give(d, 2410, RESPONSE("200 OK", "2 BYE", ""));
+	assert_int_equal(test_code_summarise(dialogs_call(d, 0), &s), 0);
+	assert_string_equal(s.from.user, "+4930123");
+	assert_string_equal(s.from.display, "Alice Liddell");
+	assert_string_equal(s.to.user, "bob");
+	assert_int_equal(s.code, 200);
+	assert_int_equal(s.ringing_ns - s.invite_ns, 100 * NS_PER_MS);
+	assert_int_equal(s.established_ns - s.invite_ns, 400 * NS_PER_MS);
+	assert_int_equal(s.end_ns - s.established_ns, 2000 * NS_PER_MS);
+	assert_true(s.ended && s.by_caller && !s.challenged);
+	dialogs_free(d);
+}
+
+static void test_hops_and_retransmissions_count_once(void **state)
+{
+	struct dialogs *d = established();
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		give(d, 500,
+		     REQUEST("ACK", "1", "Record-Route: <sip:p;lr>\r\n"));
+		give(d, 500, RESPONSE("200 OK", "1 INVITE", SDP));
+	}
+	assert_int_equal(dialogs_call(d, 0)->messages, 4);
+	dialogs_free(d);
+}
+
+static void test_a_challenged_invite_is_one_call(void **state)
+{
+	struct dialogs *d = fresh();
+	struct test_code_summary s;
+
+	(void)state;
+	give(d, 0, INVITE_TO("", "CSeq: 1 INVITE\r\n", SDP));
+	give(d, 10,
+	     RESPONSE("407 Proxy Authentication Required", "1 INVITE", ""));
+	give(d, 20,
+	     INVITE_TO(
+		     "",
+		     "CSeq: 2 INVITE\r\nProxy-Authorization: Digest username=\"x\"\r\n",
+		     SDP));
+	give(d, 30, RESPONSE("200 OK", "2 INVITE", SDP));
+	assert_int_equal(test_code_summarise(dialogs_call(d, 0), &s), 0);
+	assert_true(s.challenged);
+	assert_int_equal(s.code, 200);
+	assert_int_equal(s.established_ns - s.invite_ns, 30 * NS_PER_MS);
+	assert_made(
+		d,
+		"\"auth_username\":\"x\",\"password\":{\"env\":\"CALLER__4930123\"}",
+		"does not register");
+}
+
+static void test_a_registration_is_carried_over(void **state)
+{
+	struct dialogs *d = fresh();
+
+	(void)state;
+	give(d, 0,
+	     "REGISTER sip:h SIP/2.0\r\nFrom: <sip:+4930123@h>;tag=r\r\n"
+	     "To: <sip:+4930123@h>\r\nCall-ID: r\r\nCSeq: 1 REGISTER\r\n\r\n");
+	give(d, 10, INVITE_TO("", "CSeq: 1 INVITE\r\n", SDP));
+	give(d, 20, RESPONSE("200 OK", "1 INVITE", SDP));
+	assert_made(d, "[{\"type\":\"register\",\"role\":\"caller\"",
+		    "ends before the call does");
+}
+
+static void test_the_script_has_the_times(void **state)
+{
+	struct dialogs *d = established();
+
+	(void)state;
+	give(d, 1400,
+	     REQUEST("INVITE", "2",
+		     "Content-Type: application/sdp\r\n\r\n" SDP
+		     "a=sendonly\r\n"));
+	give(d, 1500, RESPONSE("200 OK", "2 INVITE", SDP));
+	give(d, 2000, REQUEST("INVITE", "3", "\r\n" SDP));
+	give(d, 2000, RESPONSE("200 OK", "3 INVITE", SDP));
+	give(d, 2500,
+	     REQUEST("INFO", "4",
+		     "Content-Type: application/dtmf-relay\r\n\r\nSignal=5\r\nDuration=160\r\n"));
+	give(d, 3000,
+	     REQUEST("REFER", "5", "Refer-To: <sip:carol@example.test>\r\n"));
+	give(d, 3000, RESPONSE("202 Accepted", "5 REFER", ""));
+	give(d, 4000, REQUEST("BYE", "6", ""));
+	assert_made(
+		d,
+		"[\"assert_established\",\"10800\"],[\"wait\",\"1000\"],[\"hold\",\"\"],"
+		"[\"wait\",\"500\"],[\"resume\",\"\"],[\"wait\",\"500\"],[\"dtmf\",\"5 100 100\"],"
+		"[\"wait\",\"500\"],[\"transfer\",\"sip:carol@example.test\"],[\"wait\",\"1000\"],[\"hangup\",\"\"]",
+		"Codec G729 was offered");
+}
+
+static void test_telephone_events_are_digits(void **state)
+{
+	struct dialogs *d = established();
+	struct dialogs_rtp rtp = {.sport = 4000, .dport = 6000, .pt = 96};
+	uint8_t event[4] = {1, 0x0a, 0, 160};
+	const uint8_t caller[4] = {192, 0, 2, 7};
+
+	(void)state;
+	address_set_ipv4(&rtp.src, caller);
+	rtp.data = event;
+	rtp.bytes = sizeof(event);
+	for (unsigned i = 0; i < 6; i++) { /* two digits of three packets */
+		rtp.ns = (INT64_C(2400) + i * 100) * NS_PER_MS;
+		rtp.rtp_ticks = i < 3 ? 1000 : 3400;
+		event[0] = i < 3 ? 1 : 11;
+		event[2] = 6; /* 1696 ticks: 212 ms */
+		dialogs_take_rtp(d, &rtp);
+	}
+	give(d, 3000, BYE_OF_CALLEE);
+	assert_made(d, "[\"wait\",\"1000\"],[\"dtmf\",\"1# 212 88\"]]",
+		    "does not register");
+}
+
+static void test_the_end_by_the_callee_is_a_condition(void **state)
+{
+	struct dialogs *d = established();
+
+	(void)state;
+	give(d, 5400, BYE_OF_CALLEE);
+	assert_made(d,
+		    "\"cseq\":\"BYE\",\"method\":\"BYE\",\"field\":\"message\"",
+		    "no condition on MOS");
+}
+
+static void test_a_failed_call_expects_success_unless_told(void **state)
+{
+	struct dialogs *d = fresh();
+	char *notes, *text;
+
+	(void)state;
+	give(d, 0, INVITE_TO("", "CSeq: 1 INVITE\r\n", SDP));
+	give(d, 10, RESPONSE("486 Busy Here", "1 INVITE", ""));
+	text = made(d, &notes);
+	assert_has(text, "\"conditions\":[]");
+	assert_has(notes, "failed with 486");
+	free(text);
+	free(notes);
+	options.expect_failure = true;
+	text = made(d, &notes);
+	assert_has(
+		text,
+		"\"method\":\"486\",\"field\":\"message\",\"type\":\"startswith\",\"value\":\"SIP/2.0 486\"");
+	free(text);
+	free(notes);
+	options.expect_failure = false;
+	dialogs_free(d);
+}
+
+static void test_a_cancelled_call_is_cancelled_again(void **state)
+{
+	struct dialogs *d = fresh();
+
+	(void)state;
+	give(d, 0, INVITE_TO("", "CSeq: 1 INVITE\r\n", SDP));
+	give(d, 100, RESPONSE("180 Ringing", "1 INVITE", ""));
+	give(d, 1500,
+	     "CANCEL sip:bob@h SIP/2.0\r\nFrom: <sip:x@h>;tag=a\r\nTo: <sip:bob@h>\r\n"
+	     "Call-ID: c1\r\nCSeq: 1 CANCEL\r\n\r\n");
+	give(d, 1510, RESPONSE("487 Request Terminated", "1 INVITE", ""));
+	assert_made(
+		d,
+		"\"sipclient_actions\":[[\"wait\",\"1500\"],[\"hangup\",\"\"]]",
+		"failed with 487");
+}
+
+static void test_anonymised_texts_are_consistent(void **state)
+{
+	struct dialogs *d = fresh();
+	char *notes, *text;
+
+	(void)state;
+	give(d, 0,
+	     INVITE_TO(
+		     "",
+		     "CSeq: 1 INVITE\r\nX-Who: Liddell;q=+4930123;user=phone\r\n"
+		     "P-Asserted-Identity: <sip:+4930123@example.test>\r\nX-B: user-1 word-2\r\n",
+		     SDP));
+	give(d, 10, RESPONSE("200 OK", "1 INVITE", SDP));
+	give(d, 900,
+	     REQUEST("REFER", "2", "Refer-To: <sip:+4930123@other.test>\r\n"));
+	give(d, 2000, BYE_OF_CALLEE);
+	options.anonymise = true;
+	text = made(d, &notes);
+	options.anonymise = false;
+	for (const char *const *word =
+		     (const char *const[]){"4930123", "Alice", "Liddell", "bob",
+					   "example.test", "other.test",
+					   "user-1", "word-2", NULL};
+	     *word; word++)
+		if (strcasestr(text, *word) || strcasestr(notes, *word))
+			fail_msg("%s is in %s", *word, text);
+	/* the caller in From, in two headers and in Refer-To */
+	assert_has(text, "\"username\":\"+15550002\"");
+	assert_has(text, "q=+15550002;user=phone");
+	assert_has(text, "<sip:+15550002@");
+	assert_has(text, "\"transfer\",\"sip:+15550002@host-");
+	free(text);
+	free(notes);
+	dialogs_free(d);
+}
+
+static void test_what_is_no_call_is_ignored(void **state)
+{
+	struct dialogs *d = fresh();
+	struct test_code_summary s;
+
+	(void)state;
+	give(d, 0, "");
+	give(d, 0, "INVITE");
+	give(d, 0, "SIP/2.0 99 x\r\n\r\n");
+	give(d, 0, RESPONSE("200 OK", "1 INVITE", SDP));
+	give(d, 0, REQUEST("INVITE", "2", ""));
+	give(d, 0, INVITE_TO("", "CSeq: 1 invite\r\n", SDP));
+	assert_int_equal(dialogs_count(d), 0);
+	give(d, 0,
+	     "INVITE x SIP/2.0\r\nFrom: <sip:a@h>;tag=a\r\nTo: <sip:b@h>\r\nCall-ID: c\r\nCSeq: 1 INVITE\r\n\r\n");
+	assert_int_equal(dialogs_count(d), 1);
+	assert_int_equal(test_code_summarise(dialogs_call(d, 0), &s), -EBADMSG);
+	dialogs_free(d);
+}
+
+static void test_ceilings_are_counted(void **state)
+{
+	struct dialogs *d = established();
+	char text[400];
+
+	(void)state;
+	for (unsigned i = 2; i < 400; i++) {
+		str_print(
+			text, sizeof(text),
+			"OPTIONS sip:b@h SIP/2.0\r\nFrom: <sip:a@h>;tag=a\r\nTo: <sip:b@h>;tag=b\r\n"
+			"Call-ID: c1\r\nCSeq: %u OPTIONS\r\n\r\n",
+			i);
+		give(d, 500, text);
+	}
+	for (unsigned i = 0; i < DIALOGS_CALLS_MAX + 5; i++) {
+		str_print(
+			text, sizeof(text),
+			"INVITE sip:b@h SIP/2.0\r\nFrom: <sip:a@h>;tag=a\r\nTo: <sip:b@h>\r\n"
+			"Call-ID: n%u\r\nCSeq: 1 INVITE\r\n\r\n",
+			i);
+		give(d, 500, text);
+	}
+	assert_int_equal(dialogs_count(d), DIALOGS_CALLS_MAX);
+	assert_int_equal(dialogs_call(d, 0)->messages, DIALOGS_MESSAGES_MAX);
+	assert_int_equal(dialogs_left_out(d),
+			 398 + 4 - DIALOGS_MESSAGES_MAX + 6);
+	dialogs_free(d);
+}
+
+static void test_a_target_must_be_a_uri(void **state)
+{
+	struct dialogs *d = established();
+	json_t *document, *notes;
+
+	(void)state;
+	options.target = "nowhere";
+	assert_int_equal(test_code_make(d, dialogs_call(d, 0), &options,
+					&document, &notes),
+			 -EINVAL);
+	options.target = "sip:[2001:db8::7]:5070;transport=tcp";
+	assert_made(
+		d,
+		"{\"host\":\"2001:db8::7\",\"transport\":\"tcp\",\"port\":5070}",
+		"");
+	options.target = NULL;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_call_is_summarised),
+		cmocka_unit_test(test_hops_and_retransmissions_count_once),
+		cmocka_unit_test(test_a_challenged_invite_is_one_call),
+		cmocka_unit_test(test_a_registration_is_carried_over),
+		cmocka_unit_test(test_the_script_has_the_times),
+		cmocka_unit_test(test_telephone_events_are_digits),
+		cmocka_unit_test(test_the_end_by_the_callee_is_a_condition),
+		cmocka_unit_test(
+			test_a_failed_call_expects_success_unless_told),
+		cmocka_unit_test(test_a_cancelled_call_is_cancelled_again),
+		cmocka_unit_test(test_anonymised_texts_are_consistent),
+		cmocka_unit_test(test_what_is_no_call_is_ignored),
+		cmocka_unit_test(test_ceilings_are_counted),
+		cmocka_unit_test(test_a_target_must_be_a_uri),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
