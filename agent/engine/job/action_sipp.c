@@ -277,7 +277,7 @@ static bool end_words(char *dst, size_t size, const struct sipp_end *end)
 	if (end->known && c->failed) {
 		(void)str_print(dst, size, "%llu of %llu calls failed%s%s",
 				(unsigned long long)c->failed,
-				(unsigned long long)(c->failed + c->successful),
+				(unsigned long long)c->failed + c->successful,
 				why[0] ? ": " : "", why);
 		return true;
 	}
