@@ -93,7 +93,8 @@ static void put_interface(FILE *out, const char *name)
 	put32(out, 0); /* packets may have any length */
 	put_option(out, OPTION_IF_NAME, name, len);
 	put_option(out, OPTION_IF_TSRESOL, &resolution, sizeof(resolution));
-	put_option(out, OPTION_END, NULL, 0);
+	put16(out, OPTION_END);
+	put16(out, 0); /* its length */
 	put32(out, total);
 }
 
