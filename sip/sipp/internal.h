@@ -44,6 +44,7 @@ struct sipp {
 	struct list measured;   /* calls that have an RTP port of their own */
 	pid_t pid;              /* 0: none */
 	int pid_fd;             /* -1: none */
+	int held_fd;            /* of its media ports; -1: none */
 	int fds[SIPP_PIPES];    /* -1: closed */
 	struct sipp_messages messages;
 	struct sipp_statistics statistics;

@@ -34,23 +34,33 @@ int sipp_usable(char *reason)
 
 /* ---- ports ---- */
 
-/* Whether a port is free. @param port  in/out; 0: any */
-static bool port_free(const char *bind_addr, int type, uint16_t *port)
+/* Take a port. @param port  in/out; 0: any @return a socket; -1: it is not free */
+static int port_hold(const char *bind_addr, int type, uint16_t *port)
 {
 	struct sa sa;
 	int fd;
-	bool bound;
 
 	if (sa_set_str(&sa, bind_addr, *port))
-		return false;
+		return -1;
 	fd = socket(sa_af(&sa), type | SOCK_CLOEXEC, 0);
-	bound = fd >= 0 && bind(fd, &sa.u.sa, sa.len) == 0 &&
-		getsockname(fd, &sa.u.sa, &sa.len) == 0;
+	if (fd < 0)
+		return -1;
+	if (bind(fd, &sa.u.sa, sa.len) || getsockname(fd, &sa.u.sa, &sa.len)) {
+		close(fd);
+		return -1;
+	}
+	*port = sa_port(&sa);
+	return fd;
+}
+
+/* Whether a port is free. @param port  in/out; 0: any */
+static bool port_free(const char *bind_addr, int type, uint16_t *port)
+{
+	int fd = port_hold(bind_addr, type, port);
+
 	if (fd >= 0)
 		close(fd);
-	if (bound)
-		*port = sa_port(&sa);
-	return bound;
+	return fd >= 0;
 }
 
 /* Choose a SIP port that is free for both transports. Another program may still take
@@ -68,7 +78,11 @@ static int sip_port_choose(const char *bind_addr, uint16_t *port)
 	return -EADDRINUSE;
 }
 
-static int media_port_choose(const struct sipp_params *p, uint16_t *ret)
+/* The ports must be free until SIPp binds them. Engines of this agent choose from the same
+ * range at the same time, so each holds the TCP port of the first number, which nobody uses.
+ * @param ret_held  its socket, for as long as SIPp runs */
+static int media_port_choose(const struct sipp_params *p, uint16_t *ret,
+			     int *ret_held)
 {
 	unsigned places = ((unsigned)p->rtp_max - p->rtp_min) / MEDIA_PORTS;
 
@@ -77,18 +91,30 @@ static int media_port_choose(const struct sipp_params *p, uint16_t *ret)
 		uint16_t port =
 			(uint16_t)(first + rand_u32() % places * MEDIA_PORTS);
 		bool all = port + MEDIA_PORTS - 1u <= p->rtp_max;
+		int held =
+			all ? port_hold(p->bind_addr, SOCK_STREAM, &port) : -1;
 
-		for (uint16_t k = 0; all && k < MEDIA_PORTS; k++) {
+		for (uint16_t k = 0; held >= 0 && all && k < MEDIA_PORTS; k++) {
 			uint16_t one = (uint16_t)(port + k);
 
 			all = port_free(p->bind_addr, SOCK_DGRAM, &one);
 		}
-		if (all) {
+		if (held >= 0 && all) {
 			*ret = port;
+			*ret_held = held;
 			return 0;
 		}
+		if (held >= 0)
+			close(held);
 	}
 	return -EADDRINUSE;
+}
+
+static void media_port_release(struct sipp *s)
+{
+	if (s->held_fd >= 0)
+		close(s->held_fd);
+	s->held_fd = -1;
 }
 
 /* ---- the end ---- */
@@ -194,6 +220,7 @@ static void exit_ready(int flags, void *arg)
 		return;
 	s->pid = 0;
 	unwatch(&s->pid_fd);
+	media_port_release(s);
 	mono_timer_cancel(&s->tmr_stop);
 	for (int i = 0; i < SIPP_PIPES; i++) {
 		while (pipe_read(s, (enum sipp_pipe)i))
@@ -372,6 +399,7 @@ static struct sipp *sipp_make(const struct sipp_params *p)
 	s->arg = p->arg;
 	s->tcp = p->tcp;
 	s->pid_fd = -1;
+	s->held_fd = -1;
 	for (int i = 0; i < SIPP_PIPES; i++)
 		s->fds[i] = -1;
 	sipp_messages_init(&s->messages, message_told, s);
@@ -398,7 +426,7 @@ int sipp_start(struct sipp **ret, const struct sipp_params *params)
 	if (!err)
 		err = sip_port_choose(params->bind_addr, &port);
 	if (!err)
-		err = media_port_choose(params, &media_port);
+		err = media_port_choose(params, &media_port, &s->held_fd);
 	if (!err)
 		err = address_set(&s->local, params->bind_addr, port);
 	if (!err)
@@ -429,6 +457,7 @@ struct sipp *sipp_free(struct sipp *s)
 		kill(s->pid, SIGKILL);
 		waitpid(s->pid, NULL, 0);
 	}
+	media_port_release(s);
 	if (s->calls)
 		sipp_dialog_detach_all(s);
 	mem_deref(s->calls);
