@@ -81,11 +81,12 @@ static int files_decode(struct decoder *d, json_t *object, struct wire_sipp *s)
 				  name ? json_object_get(hashes, name) : NULL,
 				  &list[i]);
 		for (size_t k = 0; !err && k < i; k++) {
-			if (strcmp(list[k].name, name) == 0)
+			if (strcmp(list[k].name, list[i].name) == 0)
 				return decoder_refuse_member(
-					d, member, "names %.80s twice", name);
+					d, member, "names %.80s twice",
+					list[i].name);
 		}
-		if (!err && strcmp(s->scenario.name, name) == 0)
+		if (!err && strcmp(s->scenario.name, list[i].name) == 0)
 			return decoder_refuse_member(
 				d, member, "names the scenario itself");
 	}

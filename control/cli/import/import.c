@@ -231,7 +231,7 @@ static int choose_call(const struct import *o, struct dialogs *d)
 
 int import_main(int argc, char **argv)
 {
-	struct import o = {.options = {.agent_pool = AGENT_POOL}};
+	struct import o = {.path = "-", .options = {.agent_pool = AGENT_POOL}};
 	char reason[CALL_CAPTURE_REASON_BYTES] = "";
 	struct source source = {0};
 	struct dialogs *d = NULL;
