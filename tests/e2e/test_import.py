@@ -23,25 +23,26 @@ class Lab:
         self.env = {"PATH": "/usr/bin:/bin", "TMPDIR": str(folder),
                     **{k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")}}
         with Capture(folder, (ports.base, ports.base + 199)) as captured:
-            with self.answer("2002"):
-                self.call("2002", "--caller-id", "Erika Mustermann", "--codec", "PCMA", "--codec", "G722",
+            with self.answer("4402002"):
+                self.call("4402002", "--caller-id", "Erika Mustermann", "--codec", "PCMA", "--codec", "G722",
                           "--actions", SCRIPT)
-            scenario = Scenario(False).invite(["X-Customer: Mustermann 4711"], sdp=True).expect(
+            scenario = Scenario(False).invite(["X-Customer: Mustermann 4711471"], sdp=True).expect(
                 response=180, optional=True).expect(response=200).request("ACK").pause(1500).request(
                 "INFO", body="Signal=5\nDuration=160", kind="application/dtmf-relay").expect(
                 response=200).request("BYE").expect(response=200)
-            with self.answer("1002"), Sipp(folder, scenario, ports.phone, to=ports.sip) as sipp:
+            with self.answer("4401002"), Sipp(
+                    folder, scenario, ports.phone, to=ports.sip, service="4401002") as sipp:
                 code, said = sipp.wait()
                 assert code == 0, said
-            with self.answer("2003", "--actions", '[["reject","486"]]'):
-                self.call("2003", status=1)
+            with self.answer("4402003", "--actions", '[["reject","486"]]'):
+                self.call("4402003", status=1)
         self.file = captured.file
 
     def answer(self, user, *options, calls=1):
         return Answering(self, user, options, calls)
 
     def call(self, user, *options, status=0):
-        done = self.offhook("call", f"sip:{user}@127.0.0.1:{self.ports.sip}", "--user", "1001", "--duration", "5",
+        done = self.offhook("call", f"sip:{user}@127.0.0.1:{self.ports.sip}", "--user", "4401001", "--duration", "5",
                             "--rtp-ports", f"{self.ports.rtp[0]}-{self.ports.rtp[0] + 9}", *options)
         assert done.returncode == status, done.stdout + done.stderr
 
@@ -109,8 +110,8 @@ def types(test):
 def test_several_calls_are_listed(lab):
     done = lab.offhook("import", lab.file)
     assert (done.returncode, done.stdout) == (2, "")
-    assert re.search(r"has 3 calls: choose one with --call\n  1  1001 to 2002: established, [12]\.\d s\n"
-                     r"  2  sipp to 1002: established, 1\.\d s\n  3  1001 to 2003: not established, 486\n", done.stderr)
+    assert re.search(r"has 3 calls: choose one with --call\n  1  4401001 to 4402002: established, [12]\.\d s\n"
+                     r"  2  sipp to 4401002: established, 1\.\d s\n  3  4401001 to 4402003: not established, 486\n", done.stderr)
     assert lab.offhook("import", lab.file, "--call", "4").returncode == 1
     assert lab.offhook("import", lab.file, "--call", "0").returncode == 2
     assert lab.offhook("import", lab.file, "--call", "1", "--target", "nowhere").returncode == 2
@@ -126,7 +127,7 @@ def test_a_call_of_offhook_runs_again_and_passes(lab):
     assert action["audio_codecs"] == ["PCMA", "G722"]
     assert types(test) == {"postdial-delay-conditions", "sip-conditions", "mos-conditions", "loss-conditions"}
     assert "does not register" in said and "# - The capture has no registration" in text
-    with lab.answer("2002") as callee:
+    with lab.answer("4402002") as callee:
         passed, report = lab.run("first.yaml")
     assert passed, report
     for state in ("CALL_HOLD", "CALL_RESUME", "CALL_DTMF_1", "CALL_DTMF_2", "CALL_DTMF_POUND"):
@@ -136,33 +137,33 @@ def test_a_call_of_offhook_runs_again_and_passes(lab):
 def test_a_call_of_sipp_runs_again_and_passes(lab):
     text, _ = lab.imported("sipp.yaml", "--call", SIPP)
     test, action = action_of(text)
-    assert action["custom_headers"] == [["X-Customer", "Mustermann 4711", "invites"]]
+    assert action["custom_headers"] == [["X-Customer", "Mustermann 4711471", "invites"]]
     assert action["dtmf_mode"] == "info" and "mos-conditions" in types(test)
-    with lab.answer("1002", "--trace") as callee:
+    with lab.answer("4401002", "--trace") as callee:
         passed, report = lab.run("sipp.yaml")
     assert passed, report
-    assert "X-Customer: Mustermann 4711" in callee.said and "Signal=5" in callee.said
+    assert "X-Customer: Mustermann 4711471" in callee.said and "Signal=5" in callee.said
 
 
 def test_a_refused_call_fails_in_the_same_way(lab):
     _, said = lab.imported("busy.yaml", "--call", BUSY)
     assert "The call failed with 486" in said
     lab.imported("expected.yaml", "--call", BUSY, "--expect-failure")
-    with lab.answer("2003", "--actions", '[["reject","486"]]'):
+    with lab.answer("4402003", "--actions", '[["reject","486"]]'):
         passed, report = lab.run("busy.yaml")
     assert not passed and "486 Busy Here" in report, report
-    with lab.answer("2003", "--actions", '[["reject","486"]]'):
+    with lab.answer("4402003", "--actions", '[["reject","486"]]'):
         passed, report = lab.run("expected.yaml")
     assert passed, report
-    with lab.answer("2003"):
+    with lab.answer("4402003"):
         passed, report = lab.run("expected.yaml")
     assert not passed, report
 
 
 def test_an_anonymised_call_has_no_original(lab):
     target = f"sip:127.0.0.1:{lab.ports.sip}"
-    originals = {FIRST: ["1001", "2002", "Erika", "Mustermann"],
-                 SIPP: ["sipp", "1002", "Mustermann", "4711"], BUSY: ["1001", "2003"]}
+    originals = {FIRST: ["4401001", "4402002", "Erika", "Mustermann"],
+                 SIPP: ["sipp", "4401002", "Mustermann", "4711471"], BUSY: ["4401001", "4402003"]}
     for number, words in originals.items():
         plain, _ = lab.imported("plain.yaml", "--call", number)
         text, said = lab.imported("hidden.yaml", "--call", number, "--anonymise")
@@ -174,4 +175,4 @@ def test_an_anonymised_call_has_no_original(lab):
     with lab.answer(action["dial_destination"], "--trace") as callee:
         passed, report = lab.run("runs.yaml")
     assert passed, report
-    assert "4711" not in callee.said
+    assert "4711471" not in callee.said
