@@ -65,6 +65,14 @@ static struct dialogs *established(void)
 	return d;
 }
 
+static const struct dialogs_call *first_call(struct dialogs *d)
+{
+	const struct dialogs_call *call = dialogs_call(d, 0);
+
+	assert_non_null(call);
+	return call;
+}
+
 static struct test_code_options options = {.agent_pool = "lab"};
 
 /* @return what was made, as one JSON text; free() */
@@ -74,9 +82,9 @@ static char *made(struct dialogs *d, char **ret_notes)
 	char *text;
 
 	assert_int_equal(dialogs_count(d), 1);
-	assert_int_equal(test_code_make(d, dialogs_call(d, 0), &options,
-					&document, &notes),
-			 0);
+	assert_int_equal(
+		test_code_make(d, first_call(d), &options, &document, &notes),
+		0);
 	text = json_dumps(document, JSON_COMPACT);
 	*ret_notes = json_dumps(notes, JSON_COMPACT);
 	json_decref(document);
@@ -109,7 +117,7 @@ static void test_a_call_is_summarised(void **state)
 	(void)state;
 	give(d, 2400, REQUEST("BYE", "2", ""));
 	give(d, 2410, RESPONSE("200 OK", "2 BYE", ""));
-	assert_int_equal(test_code_summarise(dialogs_call(d, 0), &s), 0);
+	assert_int_equal(test_code_summarise(first_call(d), &s), 0);
 	assert_string_equal(s.from.user, "+4930123");
 	assert_string_equal(s.from.display, "Alice Liddell");
 	assert_string_equal(s.to.user, "bob");
@@ -131,7 +139,7 @@ static void test_hops_and_retransmissions_count_once(void **state)
 		     REQUEST("ACK", "1", "Record-Route: <sip:p;lr>\r\n"));
 		give(d, 500, RESPONSE("200 OK", "1 INVITE", SDP));
 	}
-	assert_int_equal(dialogs_call(d, 0)->messages, 4);
+	assert_int_equal(first_call(d)->messages, 4);
 	dialogs_free(d);
 }
 
@@ -150,7 +158,7 @@ static void test_a_challenged_invite_is_one_call(void **state)
 		     "CSeq: 2 INVITE\r\nProxy-Authorization: Digest username=\"x\"\r\n",
 		     SDP));
 	give(d, 30, RESPONSE("200 OK", "2 INVITE", SDP));
-	assert_int_equal(test_code_summarise(dialogs_call(d, 0), &s), 0);
+	assert_int_equal(test_code_summarise(first_call(d), &s), 0);
 	assert_true(s.challenged);
 	assert_int_equal(s.code, 200);
 	assert_int_equal(s.established_ns - s.invite_ns, 30 * NS_PER_MS);
@@ -328,7 +336,7 @@ static void test_what_is_no_call_is_ignored(void **state)
 	give(d, 0,
 	     "INVITE x SIP/2.0\r\nFrom: <sip:a@h>;tag=a\r\nTo: <sip:b@h>\r\nCall-ID: c\r\nCSeq: 1 INVITE\r\n\r\n");
 	assert_int_equal(dialogs_count(d), 1);
-	assert_int_equal(test_code_summarise(dialogs_call(d, 0), &s), -EBADMSG);
+	assert_int_equal(test_code_summarise(first_call(d), &s), -EBADMSG);
 	dialogs_free(d);
 }
 
@@ -355,7 +363,7 @@ static void test_ceilings_are_counted(void **state)
 		give(d, 500, text);
 	}
 	assert_int_equal(dialogs_count(d), DIALOGS_CALLS_MAX);
-	assert_int_equal(dialogs_call(d, 0)->messages, DIALOGS_MESSAGES_MAX);
+	assert_int_equal(first_call(d)->messages, DIALOGS_MESSAGES_MAX);
 	assert_int_equal(dialogs_left_out(d),
 			 398 + 4 - DIALOGS_MESSAGES_MAX + 6);
 	dialogs_free(d);
@@ -368,9 +376,9 @@ static void test_a_target_must_be_a_uri(void **state)
 
 	(void)state;
 	options.target = "nowhere";
-	assert_int_equal(test_code_make(d, dialogs_call(d, 0), &options,
-					&document, &notes),
-			 -EINVAL);
+	assert_int_equal(
+		test_code_make(d, first_call(d), &options, &document, &notes),
+		-EINVAL);
 	options.target = "sip:[2001:db8::7]:5070;transport=tcp";
 	assert_made(
 		d,
