@@ -1,7 +1,8 @@
-/* Call and answer actions with client sipp: the files of the test in a folder, a SIPp in
- * it, its calls, how it ended. */
+/* Call and answer actions with client sipp: copies the files of the test into a folder,
+ * runs SIPp in it, takes its calls, and reports how it ended. */
 #include "agent/engine/job/job_internal.h"
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "control/wire/event.h"
@@ -124,17 +125,8 @@ static int file_read(const char *path, size_t max, char **ret, size_t *ret_len)
 static int file_write_new(const char *path, const char *data, size_t len)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	size_t done = 0;
-	int err = fd < 0 ? -errno : 0;
+	int err = fd < 0 ? -errno : file_write(fd, data, len);
 
-	while (!err && done < len) {
-		ssize_t n = write(fd, data + done, len - done);
-
-		if (n < 0)
-			err = -errno;
-		else
-			done += (size_t)n;
-	}
 	if (fd >= 0)
 		close(fd);
 	return err;
