@@ -1,6 +1,6 @@
 /**
- * What the last runs of tests say, beside the tests of `test list` and `test
- * show`. Thread: main.
+ * The states of tests (passed, failed, flaky) for `test list` and `test show`.
+ * Thread: main.
  */
 #ifndef OFFHOOK_CONTROL_CLI_RECORD_TEST_VERDICT_H
 #define OFFHOOK_CONTROL_CLI_RECORD_TEST_VERDICT_H

@@ -38,7 +38,7 @@ int flaky_history_new(struct flaky_history **ret);
 struct flaky_history *flaky_history_free(struct flaky_history *h);
 
 /**
- * Add a run; what is added afterwards is of this run.
+ * Add a run. Messages, calls and agents that are added next belong to it.
  * @param started_ms  since 1970, UTC
  * @return 0; -ENOSPC above FLAKY_RUNS_MAX
  */
