@@ -30,11 +30,13 @@ def chromium():
 
 
 def complaints(browser):
-    """Errors of the page in the browser's log.
+    """Errors and warnings of the page in the browser's log.
 
-    chrome:// is the browser's own first page, which is ignored."""
+    Not what the browser's own first page (chrome://) says, nor recommendations: these are hints for
+    authors of forms, written some time after the page was drawn, often when the next one is shown."""
     return [entry for entry in browser.get_log("browser")
-            if "favicon" not in entry["message"] and not entry["message"].startswith("chrome://")]
+            if entry["source"] != "recommendation" and "favicon" not in entry["message"]
+            and not entry["message"].startswith("chrome://")]
 
 
 UNNAMED = """return [...document.querySelectorAll('input, select, textarea, button')].filter(
