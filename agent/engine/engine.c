@@ -117,7 +117,11 @@ static int stacks_start(struct engine *e)
 			       reason[0] && err != -ENOTSUP
 				       ? "its client is measured by a tap"
 				       : "the media engine",
-			       reason[0] ? reason : strerror(-err));
+			       reason[0]        ? reason
+			       : err == -EAGAIN ? "no thread can be started: "
+						  "raise the agent's TasksMax "
+						  "or its memory"
+						: strerror(-err));
 		return err;
 	}
 	sandbox_calls(&e->sandbox);

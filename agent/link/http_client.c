@@ -171,6 +171,21 @@ static void call_again(struct http_client_call *call, const char *text)
 	event_loop_arm(call->http->loop, &call->retry, delay);
 }
 
+/* libcurl says that it could not connect also where the system gave it no
+ * socket. */
+static void explain(struct http_client_call *call, CURLcode code)
+{
+	long err = 0;
+
+	curl_easy_getinfo(call->easy, CURLINFO_OS_ERRNO, &err);
+	if (code == CURLE_COULDNT_CONNECT && (err == EMFILE || err == ENFILE))
+		snprintf(call->error, sizeof(call->error),
+			 "no socket for it: %s", strerror((int)err));
+	else if (!call->error[0])
+		snprintf(call->error, sizeof(call->error), "%s",
+			 curl_easy_strerror(code));
+}
+
 /* libcurl has ended a try: start another one, or call the handler and release
  * the call. */
 static void http_client_call_done(struct http_client_call *call, CURLcode code)
@@ -183,9 +198,8 @@ static void http_client_call_done(struct http_client_call *call, CURLcode code)
 	call->added = false;
 	if (code == CURLE_OK)
 		curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
-	else if (!call->error[0])
-		snprintf(call->error, sizeof(call->error), "%s",
-			 curl_easy_strerror(code));
+	else
+		explain(call, code);
 	if (call->raw && call->overflow)
 		status = 413; /* final: it would be as long the next time */
 	if (status && call->answer.used && !(call->raw && status == 200))

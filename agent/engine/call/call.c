@@ -107,6 +107,9 @@ void call_fault(struct call *c, const char *what, int err)
 		why = c->action->stream.local_port
 			      ? "its local_port or the next one is in use"
 			      : "no port of the RTP range is free";
+	if (err == -EMFILE)
+		why = "too many open files: raise the agent's LimitNOFILE, or "
+		      "lower max_concurrent_calls";
 	report_end_job(calls->report, "error", "role %s: call %s%s%s: %s: %s",
 		       calls->job->role, c->name, c->account[0] ? " of " : "",
 		       c->account, what, why);

@@ -193,6 +193,11 @@ static bool prepare(struct exchange *x, struct reply *rep)
 					     : x->params->body_bytes);
 		return false;
 	}
+	if (x->no_memory) {
+		reply_problem(rep, 503, "out of memory");
+		reply_header(rep, "Retry-After", "5");
+		return false;
+	}
 	return parse_body(x, rep);
 }
 
@@ -288,6 +293,11 @@ static void build_response(struct exchange *x, struct reply *rep)
 
 static void log_request(const struct exchange *x)
 {
+	if (!x->response) {
+		log_error("%s %s %s: out of memory, the connection is closed",
+			  x->client.address, x->method, x->raw_path);
+		return;
+	}
 	log_debug("%s %s %s: %u in %.1f ms request=%s", x->client.address,
 		  x->method, x->raw_path, x->status,
 		  (double)(clock_mono_ns() - x->started_ns) / NS_PER_MS,

@@ -30,6 +30,7 @@ struct exchange {
 	bool last;       /* the connection is closed after the response */
 	struct buf body;
 	bool too_large;
+	bool no_memory;                        /* for the body */
 	const struct http_upload *upload_rule; /* body is written to spool_fd */
 	int spool_fd;                          /* -1: no data yet */
 	size_t spooled;

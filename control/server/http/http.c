@@ -27,6 +27,10 @@
 /* Request line and headers of one connection. */
 #define CONNECTION_MEMORY_BYTES (32u << 10)
 
+/* The library's message when accept() failed for want of resources. */
+#define NO_RESOURCES         "Hit process or system resource limit"
+#define SHORTAGE_INTERVAL_NS (60 * NS_PER_S)
+
 /* Descriptors besides those of connections: readers, uploads, answers. */
 #define OTHER_DESCRIPTORS 512u
 
@@ -38,6 +42,7 @@ struct http {
 	int listen_fd;
 	struct MHD_Daemon *daemon;
 	char start_error[160]; /* the library's last error message */
+	atomic_int_fast64_t shortage_due_ns; /* relaxed: only when to tell */
 	struct peers *peers;
 	struct queue *queue;
 	struct worker *workers;
@@ -67,6 +72,27 @@ static size_t keep_escaped(void *cls, struct MHD_Connection *connection,
 	return strlen(text);
 }
 
+/* It has taken no further connection until one ends; a line an interval says so. */
+static void tell_shortage(struct http *http)
+{
+	const int64_t now = clock_mono_ns();
+	int_fast64_t due = atomic_load_explicit(&http->shortage_due_ns,
+						memory_order_relaxed);
+	struct rlimit limit;
+
+	if (now < due ||
+	    !atomic_compare_exchange_strong_explicit(
+		    &http->shortage_due_ns, &due, now + SHORTAGE_INTERVAL_NS,
+		    memory_order_relaxed, memory_order_relaxed))
+		return;
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	log_warning("clients wait for a connection: open files or memory ran "
+		    "out (%llu open files are allowed): raise LimitNOFILE or "
+		    "lower connections",
+		    (unsigned long long)limit.rlim_cur);
+}
+
 __attribute__((format(printf, 2, 0))) static void on_log(void *cls,
 							 const char *fmt,
 							 va_list args)
@@ -79,6 +105,8 @@ __attribute__((format(printf, 2, 0))) static void on_log(void *cls,
 	if (!http->daemon)
 		str_print(http->start_error, sizeof(http->start_error), "%s",
 			  line);
+	if (strncmp(line, NO_RESOURCES, strlen(NO_RESOURCES)) == 0)
+		tell_shortage(http);
 	log_debug("http: %s", line);
 }
 
@@ -240,9 +268,12 @@ static enum MHD_Result take_body(struct exchange *x, const char *data,
 		x->too_large |= err != 0;
 		return MHD_YES;
 	}
-	if (!x->too_large && buf_add(&x->body, data, len))
-		x->too_large = true;
-	if (x->too_large)
+	if (x->too_large || x->no_memory)
+		return MHD_YES;
+	err = buf_add(&x->body, data, len);
+	x->no_memory = err == -ENOMEM;
+	x->too_large = err == -EMSGSIZE;
+	if (err)
 		buf_release(&x->body);
 	return MHD_YES;
 }
@@ -437,24 +468,31 @@ static int start_daemon(struct http *http)
 	return -EIO;
 }
 
-/* Raise the limit of descriptors: connections, the database's files,
- * uploads. */
-static void raise_descriptors(unsigned connections)
+/* Raise the limit of descriptors: connections, the database's files, uploads.
+ * @return connections that leave the others theirs */
+static unsigned raise_descriptors(unsigned connections)
 {
+	const unsigned needed = connections + OTHER_DESCRIPTORS;
 	struct rlimit limit;
+	unsigned fewer;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) ||
-	    limit.rlim_cur >= connections + OTHER_DESCRIPTORS)
-		return;
-	limit.rlim_cur = connections + OTHER_DESCRIPTORS;
-	if (limit.rlim_cur > limit.rlim_max)
-		limit.rlim_cur = limit.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &limit) ||
-	    limit.rlim_cur < connections + OTHER_DESCRIPTORS)
-		log_warning("%u connections need %u open files, the limit is "
-			    "%llu: raise LimitNOFILE or lower connections",
-			    connections, connections + OTHER_DESCRIPTORS,
-			    (unsigned long long)limit.rlim_cur);
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= needed)
+		return connections;
+	limit.rlim_cur = needed < limit.rlim_max ? needed : limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) &&
+	    getrlimit(RLIMIT_NOFILE, &limit))
+		return connections;
+	if (limit.rlim_cur >= needed)
+		return connections;
+	fewer = limit.rlim_cur > 2 * OTHER_DESCRIPTORS
+			? (unsigned)limit.rlim_cur - OTHER_DESCRIPTORS
+			: (unsigned)limit.rlim_cur / 2;
+	log_warning("%u connections need %u open files, the limit is %llu: "
+		    "at most %u are taken; raise LimitNOFILE or lower "
+		    "connections",
+		    connections, needed, (unsigned long long)limit.rlim_cur,
+		    fewer);
+	return fewer;
 }
 
 static int start_peers(struct http *http)
@@ -465,7 +503,7 @@ static int start_peers(struct http *http)
 		.exempt = &http->params.proxies,
 	};
 
-	raise_descriptors(http->params.connections);
+	http->params.connections = raise_descriptors(http->params.connections);
 	return peers_new(&http->peers, &params);
 }
 

@@ -78,6 +78,32 @@ static int error_of(int sqlite_code)
 	}
 }
 
+/* The library says what it could not do, the system why: "unable to open
+ * database file" for want of a descriptor. */
+static const char *error_text(const struct db *db)
+{
+	static _Thread_local char text[256];
+	sqlite3 *sq = ((const struct sqlite_db *)db)->sq;
+	int code = sq ? sqlite3_errcode(sq) & 0xff : SQLITE_NOMEM, err;
+
+	if (code != SQLITE_CANTOPEN && code != SQLITE_IOERR)
+		return sq ? sqlite3_errmsg(sq) : "out of memory";
+	err = sqlite3_system_errno(sq);
+	snprintf(text, sizeof(text), "%s%s%s", sqlite3_errmsg(sq),
+		 err ? ": " : "", err ? strerror(err) : "");
+	return text;
+}
+
+/* What fails in a transaction is logged at its end. */
+static int failed(struct sqlite_db *db, int sqlite_code)
+{
+	int err = error_of(sqlite_code);
+
+	if (err == -EIO && sqlite3_get_autocommit(db->sq))
+		log_error("database: %s", error_text(&db->base));
+	return err;
+}
+
 static int run_script(struct sqlite_db *db, const char *sql)
 {
 	return sqlite3_exec(db->sq, sql, NULL, NULL, NULL) == SQLITE_OK ? 0
@@ -138,7 +164,7 @@ static int prepare(struct sqlite_db *db, const char *sql, sqlite3_stmt **ret,
 	}
 	err = sqlite3_prepare_v2(db->sq, sql, -1, ret, NULL);
 	if (err != SQLITE_OK)
-		return error_of(err);
+		return failed(db, err);
 	if (!running)
 		kept = statement_slot(db);
 	if (kept) {
@@ -254,7 +280,7 @@ static int run_rows(struct sqlite_db *db, sqlite3_stmt *stmt, db_row_h *row_h,
 			return stop;
 	}
 	if (step != SQLITE_DONE)
-		return error_of(step);
+		return failed(db, step);
 	if (columns > 0)
 		return delivered;
 	return sqlite3_changes(db->sq);
@@ -351,13 +377,6 @@ static void rollback(struct db *db)
 	/* SQLite may have rolled back by itself (full disk): no error then */
 	if (sqlite3_get_autocommit(of(db)->sq) == 0)
 		query(db, "ROLLBACK", NULL, 0, NULL, NULL);
-}
-
-static const char *error_text(const struct db *db)
-{
-	sqlite3 *sq = ((const struct sqlite_db *)db)->sq;
-
-	return sq ? sqlite3_errmsg(sq) : "out of memory";
 }
 
 static uint64_t connections(const struct db *db)
