@@ -42,7 +42,7 @@ int capture_new(struct capture **ret, const struct capture_options *options)
 		return -ENOMEM;
 	c->options = *options;
 	c->filter_each = options->filter && !filter_is_by_flow(options->filter);
-	measure_memory_init(&c->memory);
+	measure_memory_init(&c->memory, options);
 	flow_table_init(&c->table, options->streams_max);
 	sdp_add_static(&c->statics);
 	endpoints_init(&c->endpoints);

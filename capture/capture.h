@@ -22,6 +22,7 @@
 #include "capture/header_match.h"
 #include "capture/reader.h"
 #include "capture/samples.h"
+#include "media/analysis/buffer_trial.h"
 #include "media/analysis/detail.h"
 #include "media/analysis/rtcp.h"
 #include "media/analysis/stream.h"
@@ -34,6 +35,8 @@
 /* A silence of more intervals than this has no interval records. */
 #define CAPTURE_SILENCE_MAX 3600
 
+#define CAPTURE_TRIALS_MAX 256
+
 enum capture_buffer {
 	CAPTURE_BUFFER_FIXED,
 	CAPTURE_BUFFER_ADAPTIVE,
@@ -45,6 +48,10 @@ struct capture_options {
 	int64_t interval_ns;        /* > 0; detailed only */
 	double fixed_delay_ms;      /* of the fixed de-jitter buffer */
 	enum capture_buffer buffer; /* model of the brief figures */
+	/* buffers to try on each stream instead of the brief figures, if not
+	 * detailed (capture_stream.trials); borrowed; NULL: none */
+	const struct buffer_setting *trials;
+	size_t trial_count; /* at most CAPTURE_TRIALS_MAX */
 	const struct emodel_declarations *declarations; /* borrowed; NULL */
 	size_t streams_max;
 	struct filter *filter; /* borrowed; NULL: everything */
@@ -124,7 +131,8 @@ struct capture_stream {
 	_Alignas(64) struct rtp_stream stream;
 	struct flow_key key;
 	struct capture_detail *detail; /* NULL if not detailed */
-	struct capture_brief brief;    /* unused if detailed */
+	struct capture_brief brief;    /* unused if detailed, or with trials */
+	struct buffer_trials trials;   /* options->trials; else empty */
 	int64_t first_ns;
 	struct rtp_payload_map map;
 };

@@ -8,10 +8,13 @@
 
 #define SAMPLES_BUDGET (8u << 20) /* doubles: 64 MiB */
 
-void measure_memory_init(struct measure_memory *m)
+void measure_memory_init(struct measure_memory *m,
+			 const struct capture_options *options)
 {
 	pool_init(&m->streams, sizeof(struct capture_stream));
 	pool_init(&m->details, sizeof(struct capture_detail));
+	pool_init(&m->trials,
+		  options->trial_count * sizeof(struct buffer_trial));
 	m->samples.left = SAMPLES_BUDGET;
 }
 
@@ -19,6 +22,7 @@ void measure_memory_release(struct measure_memory *m)
 {
 	pool_release(&m->streams);
 	pool_release(&m->details);
+	pool_release(&m->trials);
 }
 
 struct capture_stream *measure_new(const struct capture_options *options,
@@ -28,6 +32,10 @@ struct capture_stream *measure_new(const struct capture_options *options,
 
 	if (!s)
 		return NULL;
+	if (!options->detailed && options->trials) {
+		s->trials.trial = pool_take(&m->trials);
+		return s->trials.trial ? s : measure_free(s, m);
+	}
 	if (!options->detailed) {
 		jb_fixed_init(&s->brief.fixed, options->fixed_delay_ms);
 		jb_adaptive_init(&s->brief.adaptive);
@@ -78,6 +86,7 @@ struct capture_stream *measure_free(struct capture_stream *s,
 	if (s->detail)
 		detail_release(s->detail);
 	pool_give(&m->details, s->detail);
+	pool_give(&m->trials, s->trials.trial);
 	pool_give(&m->streams, s);
 	return NULL;
 }
@@ -206,12 +215,18 @@ void measure_start(struct capture_stream *s,
 {
 	rtp_stream_init(&s->stream, s->key.ssrc, ns, &s->map);
 	s->brief.stream = &s->stream;
-	if (s->detail)
+	if (s->detail) {
 		rtp_stream_observe(&s->stream, &all_observer, s->detail);
-	else
+	} else if (s->trials.trial) {
+		buffer_trials_init(&s->trials, &s->stream, options->trials,
+				   s->trials.trial, options->trial_count);
+		rtp_stream_observe(&s->stream, &buffer_trials_observer,
+				   &s->trials);
+	} else {
 		rtp_stream_observe(&s->stream,
 				   &brief_observers[options->buffer],
 				   &s->brief);
+	}
 	s->first_ns = ns;
 	s->last_ns = ns;
 }
@@ -322,6 +337,10 @@ void measure_finish(struct capture_stream *s,
 	if (s->detail)
 		make_room(&s->detail->figures);
 	rtp_stream_end_run(&s->stream);
+	if (s->trials.trial) {
+		buffer_trials_finish(&s->trials);
+		return;
+	}
 	if (!s->detail) {
 		pattern_finish(&s->brief.pattern);
 		return;

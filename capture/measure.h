@@ -13,10 +13,12 @@
 struct measure_memory {
 	struct pool streams;
 	struct pool details;
+	struct pool trials; /* a block holds those of a stream */
 	struct samples_budget samples;
 };
 
-void measure_memory_init(struct measure_memory *m);
+void measure_memory_init(struct measure_memory *m,
+			 const struct capture_options *options);
 void measure_memory_release(struct measure_memory *m);
 
 /** Make a stream. @param m  borrowed. @return NULL: no memory */

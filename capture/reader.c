@@ -95,6 +95,7 @@ static int reader_pcap_next(struct reader *r, struct frame *ret)
 	ret->ns = (int64_t)(read_u32(r, p) * UINT64_C(1000000000) + fraction);
 	ret->timed = true;
 	ret->link = r->link;
+	ret->interface = 0;
 	ret->captured = captured;
 	ret->bytes = read_u32(r, p + 12);
 	ret->data = p + r->header_bytes;
@@ -116,6 +117,7 @@ enum block {
 #define BLOCK_HEADER      8
 #define BLOCK_BYTES_MIN   12
 #define PACKET_HEADER     20 /* enhanced and old packet block */
+#define OPTION_IF_NAME    2
 #define OPTION_TSRESOL    9
 #define OPTION_TSOFFSET   14
 #define RESOLUTION_US     6 /* the default */
@@ -147,6 +149,10 @@ static void read_options(const struct reader *r, struct reader_interface *i,
 
 		if (code == 0 || length > bytes - 4)
 			return;
+		if (code == OPTION_IF_NAME && length < sizeof(i->name)) {
+			memcpy(i->name, p + 4, length);
+			i->name[length] = '\0';
+		}
 		if (code == OPTION_TSRESOL && length == 1)
 			i->resolution = p[4];
 		if (code == OPTION_TSOFFSET && length == 8) {
@@ -242,6 +248,7 @@ static int read_packet(struct reader *r, uint32_t type, const uint8_t *body,
 				  read_u32(r, body + 8));
 	ret->timed = true;
 	ret->link = i->link;
+	ret->interface = id;
 	ret->data = body + PACKET_HEADER;
 	return 1;
 }
@@ -268,6 +275,7 @@ static int read_simple(struct reader *r, const uint8_t *body, size_t bytes,
 	ret->ns = 0;
 	ret->timed = false;
 	ret->link = i->link;
+	ret->interface = 0;
 	ret->data = body + 4;
 	return 1;
 }
@@ -378,6 +386,12 @@ int reader_open(struct reader *r, struct source *source)
 int reader_next(struct reader *r, struct frame *ret)
 {
 	return r->ng ? reader_pcapng_next(r, ret) : reader_pcap_next(r, ret);
+}
+
+const char *reader_interface_name(const struct reader *r, const struct frame *f)
+{
+	return f->interface < r->interfaces ? r->interface[f->interface].name
+					    : "";
 }
 
 void reader_close(struct reader *r)

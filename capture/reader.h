@@ -23,13 +23,17 @@ struct frame {
 	int64_t ns;          /* Unix time, 0..READER_TIME_MAX_NS */
 	bool timed;          /* false: the frame has no time, ns is 0 */
 	uint32_t link;       /* LINKTYPE_ number */
+	uint32_t interface;  /* number in its pcapng section; else 0 */
 	const uint8_t *data; /* valid until the next frame */
 	size_t captured;
 	size_t bytes; /* on the wire */
 };
 
+#define READER_NAME_BYTES 64
+
 /** An interface of a pcapng section. */
 struct reader_interface {
+	char name[READER_NAME_BYTES]; /* if_name; "": none, or too long */
 	uint32_t link;
 	uint32_t snap_bytes; /* 0: no limit */
 	uint8_t resolution;  /* if_tsresol: 10^-n, with the high bit 2^-n */
@@ -69,6 +73,11 @@ int reader_open(struct reader *r, struct source *source);
  *         here (reason); another negative errno: reading failed (reason)
  */
 int reader_next(struct reader *r, struct frame *ret);
+
+/** Name of the interface of the frame just read (if_name of pcapng).
+ * @return valid until the next frame; "": none */
+const char *reader_interface_name(const struct reader *r,
+				  const struct frame *f);
 
 /** Release what reader_open() allocated. The source stays open. */
 void reader_close(struct reader *r);

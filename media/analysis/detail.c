@@ -192,11 +192,10 @@ void stream_detail_finish(struct stream_detail *d)
 	pattern_finish(&d->adaptive);
 }
 
-void detail_score_pattern(const struct rtp_stream *stream,
-			  const struct loss_pattern *p, double buffer_ms,
-			  struct detail_score *ret)
+void detail_score_values(const struct emodel_values *values, double packet_ms,
+			 const struct loss_pattern *p, double buffer_ms,
+			 struct detail_score *ret)
 {
-	const struct emodel_values *values = rtp_stream_values(stream);
 	const struct emodel_codec *codec;
 	double burst_r = loss_runs_burst_r(&p->runs, p->packets);
 	double ppl = 0.0;
@@ -207,10 +206,18 @@ void detail_score_pattern(const struct rtp_stream *stream,
 	codec = emodel_values_pick(values, ppl, &reason);
 	if (!codec)
 		codec = values->standard;
-	ret->ta_ms = buffer_ms + period_ms(stream) +
-		     (codec ? codec->look_ahead_ms : 0.0);
+	ret->ta_ms =
+		buffer_ms + packet_ms + (codec ? codec->look_ahead_ms : 0.0);
 	score_rate_values(&ret->score, values, ppl, burst_r, ret->ta_ms);
 	score_rate(&ret->standard, values->standard, ppl, burst_r, ret->ta_ms);
+}
+
+void detail_score_pattern(const struct rtp_stream *stream,
+			  const struct loss_pattern *p, double buffer_ms,
+			  struct detail_score *ret)
+{
+	detail_score_values(rtp_stream_values(stream), period_ms(stream), p,
+			    buffer_ms, ret);
 }
 
 void stream_detail_score_fixed(const struct stream_detail *d,

@@ -104,6 +104,11 @@ struct detail_score {
 void detail_score_pattern(const struct rtp_stream *stream,
 			  const struct loss_pattern *p, double buffer_ms,
 			  struct detail_score *ret);
+/** The same with the values of another codec.
+ * @param packet_ms  packet time */
+void detail_score_values(const struct emodel_values *values, double packet_ms,
+			 const struct loss_pattern *p, double buffer_ms,
+			 struct detail_score *ret);
 /** Score the stream behind the fixed buffer. */
 void stream_detail_score_fixed(const struct stream_detail *d,
 			       struct detail_score *ret);

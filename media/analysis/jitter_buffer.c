@@ -7,8 +7,6 @@
 #define ALPHA         0.998002
 #define BETA          0.75
 #define DEVIATIONS    4.0
-#define DELAY_MIN_MS  20.0
-#define DELAY_MAX_MS  200.0
 #define SHRINK_PACKET 0.1
 
 void jb_fixed_init(struct jb_fixed *j, double delay_ms)
@@ -75,7 +73,15 @@ void jb_fixed_very_late(struct jb_fixed *j)
 
 void jb_adaptive_init(struct jb_adaptive *j)
 {
-	*j = (struct jb_adaptive){0};
+	jb_adaptive_init_range(j, JB_ADAPTIVE_MIN_MS, JB_ADAPTIVE_MAX_MS);
+}
+
+void jb_adaptive_init_range(struct jb_adaptive *j, double min_ms, double max_ms)
+{
+	*j = (struct jb_adaptive){
+		.delay_min_ms = min_ms,
+		.delay_max_ms = max_ms,
+	};
 }
 
 void jb_adaptive_epoch(struct jb_adaptive *j)
@@ -104,8 +110,8 @@ struct limits {
 static struct limits limits_of(const struct jb_adaptive *j, double period_ms)
 {
 	return (struct limits){
-		.low_ms = j->min_ms + DELAY_MIN_MS,
-		.high_ms = j->min_ms + DELAY_MAX_MS,
+		.low_ms = j->min_ms + j->delay_min_ms,
+		.high_ms = j->min_ms + j->delay_max_ms,
 		.shrink_ms = SHRINK_PACKET * period_ms,
 	};
 }
@@ -134,7 +140,7 @@ static void start(struct jb_adaptive *j, double transit_ms)
 	j->min_ms = transit_ms;
 	j->window_min_ms = transit_ms;
 	j->window_packets = 0;
-	j->playout_ms = transit_ms + DELAY_MIN_MS;
+	j->playout_ms = transit_ms + j->delay_min_ms;
 }
 
 static void take_minimum(struct jb_adaptive *j, double transit_ms)

@@ -16,9 +16,11 @@
 
 #include "media/analysis/rtp_timing.h"
 
-#define JB_FIXED_DELAY_MS 60.0
-#define JB_FIXED_DEPTH_MS 200.0
-#define JB_FIXED_REANCHOR 50 /* consecutive discards */
+#define JB_FIXED_DELAY_MS  60.0
+#define JB_FIXED_DEPTH_MS  200.0
+#define JB_FIXED_REANCHOR  50 /* consecutive discards */
+#define JB_ADAPTIVE_MIN_MS 20.0
+#define JB_ADAPTIVE_MAX_MS 200.0
 /* The minimum of the adaptive model covers the last one to two windows of this
  * many packets. Clocks drift apart by 200 ms in an hour (50 ppm), and routes
  * change: with the minimum of the whole call nothing would be played at the
@@ -76,6 +78,9 @@ void jb_fixed_very_late(struct jb_fixed *j);
 
 /** Adaptive playout delay. */
 struct jb_adaptive {
+	double delay_min_ms; /* constant: playout above the minimum transit
+			      * time */
+	double delay_max_ms;
 	bool started;
 	double playout_ms;    /* E: set before the next packet arrives */
 	double mean_ms;       /* d */
@@ -88,8 +93,13 @@ struct jb_adaptive {
 	uint64_t late;
 };
 
-/** Initialise. */
+/** Initialise with JB_ADAPTIVE_MIN_MS and JB_ADAPTIVE_MAX_MS. */
 void jb_adaptive_init(struct jb_adaptive *j);
+/** The same with other limits of the playout delay.
+ * @param min_ms  > 0
+ * @param max_ms  >= min_ms */
+void jb_adaptive_init_range(struct jb_adaptive *j, double min_ms,
+			    double max_ms);
 /** A new timing epoch begins, as in jb_fixed_epoch(). */
 void jb_adaptive_epoch(struct jb_adaptive *j);
 /** @param period_ms  packet time: the playout delay shrinks by at most a tenth

@@ -252,9 +252,10 @@ static void interface_of(struct file *f, uint16_t link, uint32_t snap,
 	u16(f, link);
 	u16(f, 0);
 	u32(f, snap);
-	u16(f, 2); /* if_name: skipped, padded */
+	u16(f, 2); /* if_name: padded; "eth1" and the last digit of the link */
 	u16(f, 5);
-	text(f, "eth10");
+	text(f, "eth1");
+	u8(f, (uint8_t)('0' + link % 10));
 	while (f->at % 4)
 		u8(f, 0);
 	if (resolution >= 0) {
@@ -351,6 +352,43 @@ static void test_pcapng_sections_and_interfaces(void **state)
 		assert_end(&o);
 		close_file(&o);
 	}
+}
+
+static void test_interface_of_a_frame(void **state)
+{
+	static const struct {
+		uint32_t interface;
+		const char *name;
+	} want[] = {{0, "eth11"},
+		    {1, "eth13"},
+		    {2, "eth16"},
+		    {0, "eth11"},
+		    {0, "eth11"}};
+	struct file ng = {0};
+	struct file classic = {0};
+	struct opened o;
+	struct frame frame;
+
+	(void)state;
+	pcapng(&ng);
+	open_file(&o, &ng, ng.at);
+	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
+		assert_int_equal(reader_next(&o.reader, &frame), 1);
+		assert_int_equal(frame.interface, want[i].interface);
+		assert_string_equal(reader_interface_name(&o.reader, &frame),
+				    want[i].name);
+	}
+	close_file(&o);
+
+	pcap_header(&classic, 0xa1b2c3d4, 1);
+	pcap_record(&classic, 1, 0, "x", 1);
+	text(&classic, "x");
+	open_file(&o, &classic, classic.at);
+	frame.interface = 9;
+	assert_int_equal(reader_next(&o.reader, &frame), 1);
+	assert_int_equal(frame.interface, 0);
+	assert_string_equal(reader_interface_name(&o.reader, &frame), "");
+	close_file(&o);
 }
 
 /*
@@ -498,6 +536,7 @@ int main(void)
 		cmocka_unit_test(test_pcap_cut_anywhere),
 		cmocka_unit_test(test_pcap_that_cannot_be),
 		cmocka_unit_test(test_pcapng_sections_and_interfaces),
+		cmocka_unit_test(test_interface_of_a_frame),
 		cmocka_unit_test(test_pcapng_cut_anywhere),
 		cmocka_unit_test(test_pcapng_that_cannot_be),
 		cmocka_unit_test(test_foreign_files_are_named),
