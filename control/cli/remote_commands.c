@@ -10,6 +10,7 @@
 #include "control/cli/record/record_edit.h"
 #include "control/cli/record/record_names.h"
 #include "control/cli/record/record_verbs.h"
+#include "control/cli/rescore/rescore.h"
 #include "control/cli/run/run_start.h"
 #include "control/cli/run/run_verbs.h"
 
@@ -28,6 +29,7 @@ static const struct remote_verb verbs[] = {
 	{"logout", NULL, login_logout},
 	{"profile", "list", login_profile_list},
 	{"profile", "use", login_profile_use},
+	{"rescore", NULL, rescore_main},
 	{"run", "list", run_list_main},
 	{"run", "show", run_show_main},
 	{"run", "watch", run_watch_main},

@@ -72,6 +72,10 @@ class Relay:
             key.fileobj.close()
         self._selector.close()
 
+    def hold_ms(self, direction, seq):
+        """How long to hold this packet; for tests that plant delays."""
+        return self._delays.uniform(0, self._delay_ms) if self._delay_ms else 0
+
     def log(self, direction):
         """Packets of a direction: {ssrc: [Packet, ...]}."""
         streams = {}
@@ -165,8 +169,9 @@ class Relay:
             self.packets.append(Packet(time.time(), direction, ssrc, seq, dropped))
             if dropped:
                 return
-            if self._delay_ms:
-                due = time.monotonic() + self._delays.uniform(0, self._delay_ms) / 1000
+            hold_ms = self.hold_ms(direction, seq)
+            if hold_ms:
+                due = time.monotonic() + hold_ms / 1000
                 heapq.heappush(self._held, (due, len(self.packets), target.sockets[0], data,
                                             target.peer))
                 return

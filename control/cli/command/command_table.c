@@ -152,6 +152,23 @@ static const char emodel_help[] =
 	"\n"
 	"Exit status: 0; 1 there is no score, or the input cannot be read; 2 usage.\n";
 
+static const char rescore_help[] =
+	"Usage: offhook rescore RUN|FILE [OPTION]...\n"
+	"\n"
+	"Prints what MOS the same packets give behind other de-jitter buffers and with\n"
+	"another codec, and the least buffer that reaches a MOS. RUN is a number or a\n"
+	"session id of a run with rtp_capture; FILE is pcap or pcapng.\n"
+	"\n"
+	"  --jitter-buffer M   fixed:MS, adaptive, adaptive:MIN-MAX; several with commas\n"
+	"  --codec NAME        of \"offhook emodel --list\", or of RTP (default: each\n"
+	"                      stream's own)\n"
+	"  --least MOS         to be reached (default: 4)\n"
+	"  --network-delay MS  one way (default: half the round trip of RTCP)\n"
+	"  --sdp-only, --max-streams N  as of \"offhook analyze\"\n"
+	"\n"
+	"Exit status: 0 streams were found, 1 none or the file is damaged, 2 wrong usage,\n"
+	"3 the controller refused or did not answer.\n";
+
 static const char apply_help[] =
 	"Usage: offhook apply -f DIR|FILE... [--dry-run] [--prune] [--yes]\n"
 	"\n"
@@ -338,8 +355,8 @@ static const char exit_help[] =
 	"  3  no verdict: the controller refused or did not answer, the run errored or\n"
 	"     was stopped; call, answer, register: the fault is on our side\n"
 	"\n"
-	"analyze, tap, emodel: 1 if there was nothing to measure or score, or the input\n"
-	"is damaged.\n";
+	"analyze, tap, emodel, rescore: 1 if there was nothing to measure or score, or\n"
+	"the input is damaged.\n";
 
 static const char completion_help[] =
 	"They are installed where the shells look for them. For one shell only:\n"
@@ -597,6 +614,8 @@ const struct command command_table[] = {
 	     tap_help),
 	HERE("emodel", COMMAND_MEASURE, "R and MOS of codec, loss and delay",
 	     emodel_help),
+	{"rescore", COMMAND_MEASURE, COMMANDS_REMOTE,
+	 "Score packets behind other buffers", NULL, rescore_help, false},
 	REMOTE("test", COMMAND_RUNS, "Tests: list, edit, run", test_verbs,
 	       true),
 	REMOTE("project", COMMAND_RUNS, "Groups of tests", project_verbs, true),
