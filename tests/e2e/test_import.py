@@ -1,28 +1,24 @@
 """`offhook import`: captured calls become tests that run against the same peers."""
-import os
 import re
-import subprocess
 
 import pytest
-import yaml
 
 from capture import Capture
+from importer import Answering, Importer, action_of, types
 from ports import PortBlock
 from sipp import Scenario, Sipp
 
 SCRIPT = '[["assert_established",""],["wait","200"],["dtmf","12#"],["hold",""],["wait","200"],["resume",""],' \
     '["wait","1200"],["hangup",""]]'
 FIRST, SIPP, BUSY = "1", "2", "3"
-WIDE = {"postdial-delay-conditions": "20000", "mos-conditions": "1", "loss-conditions": "90"}
 
 
-class Lab:
+class Lab(Importer):
     """A capture of three calls: of Offhook, of SIPp, and one that is refused."""
 
     def __init__(self, folder, build, ports):
-        self.folder, self.build, self.ports = folder, build, ports
-        self.env = {"PATH": "/usr/bin:/bin", "TMPDIR": str(folder),
-                    **{k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")}}
+        super().__init__(folder, build, (ports.rtp[0] + 40, ports.rtp[0] + 49))
+        self.ports = ports
         with Capture(folder, (ports.base, ports.base + 199)) as captured:
             with self.answer("4402002"):
                 self.call("4402002", "--caller-id", "Erika Mustermann", "--codec", "PCMA", "--codec", "G722",
@@ -39,63 +35,14 @@ class Lab:
                 self.call("4402003", status=1)
         self.file = captured.file
 
-    def answer(self, user, *options, calls=1):
-        return Answering(self, user, options, calls)
+    def answer(self, user, *options):
+        low = self.ports.rtp[0] + 20
+        return Answering(self, user, self.ports.sip, (low, low + 9), *options)
 
     def call(self, user, *options, status=0):
         done = self.offhook("call", f"sip:{user}@127.0.0.1:{self.ports.sip}", "--user", "4401001", "--duration", "5",
                             "--rtp-ports", f"{self.ports.rtp[0]}-{self.ports.rtp[0] + 9}", *options)
         assert done.returncode == status, done.stdout + done.stderr
-
-    def offhook(self, *arguments):
-        return subprocess.run([self.build / "offhook", *map(str, arguments)], cwd=self.folder, env=self.env,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
-
-    def imported(self, name, *options):
-        """@return the text of the file, what was said"""
-        done = self.offhook("import", self.file, "-o", name, *options)
-        assert done.returncode == 0, done.stderr
-        return (self.folder / name).read_text(), done.stderr
-
-    def run(self, name):
-        """Apply the file to a controller and run its test. Its limits of times and quality are
-        those of a quiet network; a busy machine gets others.
-        @return passed, what was said"""
-        low = self.ports.rtp[0] + 40
-        document = yaml.safe_load((self.folder / name).read_text())
-        for conditions in document["tests"][0]["conditions"]:
-            wide = WIDE.get(conditions["condition_type"].removeprefix("caller-"))
-            for condition in conditions["conditions"] if wide else ():
-                condition["value"] = wide
-        (self.folder / name).write_text(yaml.safe_dump(document))
-        done = self.offhook("local", name, "--rtp-ports", f"{low}-{low + 9}")
-        assert done.returncode in (0, 1), done.stdout + done.stderr
-        return done.returncode == 0, done.stdout
-
-
-class Answering:
-    """`offhook answer` for one user, until the end of the block."""
-
-    def __init__(self, lab, user, options, calls):
-        low = lab.ports.rtp[0] + 20
-        self.command = [lab.build / "offhook", "answer", "--user", user, "--bind", "127.0.0.1", "--sip-port",
-                        str(lab.ports.sip), "--rtp-ports", f"{low}-{low + 9}", "--calls", str(calls), "--verbose",
-                        *options]
-        self.env = lab.env
-
-    def __enter__(self):
-        self.process = subprocess.Popen(self.command, env=self.env, stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        lines = []
-        for line in self.process.stdout:
-            lines.append(line)
-            if line.startswith("Waiting for calls"):
-                return self
-        raise AssertionError("".join(lines))
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        self.said = self.process.communicate(timeout=60)[0]
 
 
 @pytest.fixture(scope="module")
@@ -103,16 +50,6 @@ def lab(tmp_path_factory, build):
     ports = PortBlock()
     yield Lab(tmp_path_factory.mktemp("import"), build, ports)
     ports.close()
-
-
-def action_of(text):
-    test, = yaml.safe_load(text)["tests"]
-    (action,), = test["steps"]
-    return test, action
-
-
-def types(test):
-    return {c["condition_type"].removeprefix("caller-") for c in test["conditions"]}
 
 
 def test_several_calls_are_listed(lab):
@@ -127,7 +64,7 @@ def test_several_calls_are_listed(lab):
 
 
 def test_a_call_of_offhook_runs_again_and_passes(lab):
-    text, said = lab.imported("first.yaml", "--call", FIRST)
+    text, said = lab.imported(lab.file, "first.yaml", "--call", FIRST)
     test, action = action_of(text)
     assert [a[0] for a in action["sipclient_actions"] if a[0] != "wait"] == \
         ["assert_established", "dtmf", "hold", "resume", "hangup"]
@@ -143,7 +80,7 @@ def test_a_call_of_offhook_runs_again_and_passes(lab):
 
 
 def test_a_call_of_sipp_runs_again_and_passes(lab):
-    text, _ = lab.imported("sipp.yaml", "--call", SIPP)
+    text, _ = lab.imported(lab.file, "sipp.yaml", "--call", SIPP)
     test, action = action_of(text)
     assert action["custom_headers"] == [["X-Customer", "Mustermann 4711471", "invites"]]
     assert action["dtmf_mode"] == "info" and "mos-conditions" in types(test)
@@ -154,9 +91,9 @@ def test_a_call_of_sipp_runs_again_and_passes(lab):
 
 
 def test_a_refused_call_fails_in_the_same_way(lab):
-    _, said = lab.imported("busy.yaml", "--call", BUSY)
+    _, said = lab.imported(lab.file, "busy.yaml", "--call", BUSY)
     assert "The call failed with 486" in said
-    lab.imported("expected.yaml", "--call", BUSY, "--expect-failure")
+    lab.imported(lab.file, "expected.yaml", "--call", BUSY, "--expect-failure")
     with lab.answer("4402003", "--actions", '[["reject","486"]]'):
         passed, report = lab.run("busy.yaml")
     assert not passed and "486 Busy Here" in report, report
@@ -173,12 +110,12 @@ def test_an_anonymised_call_has_no_original(lab):
     originals = {FIRST: ["4401001", "4402002", "Erika", "Mustermann"],
                  SIPP: ["sipp", "4401002", "Mustermann", "4711471"], BUSY: ["4401001", "4402003"]}
     for number, words in originals.items():
-        plain, _ = lab.imported("plain.yaml", "--call", number)
-        text, said = lab.imported("hidden.yaml", "--call", number, "--anonymise")
+        plain, _ = lab.imported(lab.file, "plain.yaml", "--call", number)
+        text, said = lab.imported(lab.file, "hidden.yaml", "--call", number, "--anonymise")
         for word in [*words, "127.0.0.1"]:
             assert word.lower() in plain.lower(), word
             assert word.lower() not in (text + said.replace("hidden.yaml", "")).lower(), word
-    text, _ = lab.imported("runs.yaml", "--call", SIPP, "--anonymise", "--target", target)
+    text, _ = lab.imported(lab.file, "runs.yaml", "--call", SIPP, "--anonymise", "--target", target)
     _, action = action_of(text)
     with lab.answer(action["dial_destination"], "--trace") as callee:
         passed, report = lab.run("runs.yaml")
