@@ -20,6 +20,8 @@ WAYS = {
             "rtcp-mux-offer",
     "demux": "replace-origin replace-session-connection RTP/AVP ICE=remove rtcp-mux-demux",
     "ice": "replace-origin replace-session-connection RTP/AVP ICE=force",
+    "transcoded": "replace-origin replace-session-connection RTP/AVP ICE=remove codec-mask-PCMU "
+                  "codec-transcode-PCMA",
 }
 
 CONFIG = """

@@ -1,5 +1,6 @@
 #include "control/cli/import/dialogs.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +151,9 @@ static void learn_sdp(struct dialogs *d, size_t index,
 
 	if (!sip_text_audio(m->text, &a))
 		return;
+	/* an offer of keys alone encrypts nothing */
+	c->encrypted = c->has_offer && a.keys != SIP_TEXT_PLAIN;
+	c->has_offer = true;
 	if (a.has_event) {
 		c->has_event[!by_caller] = true;
 		c->event_pt[!by_caller] = a.event_pt;
@@ -173,6 +177,28 @@ static bool is_known(const struct dialogs_call *c,
 	return false;
 }
 
+/* Whether a message is between two proxies, or of another branch of a fork: a
+ * response that the caller did not receive, or a CANCEL that it did not send.
+ * Source: RFC 3261 sections 16.7, 16.10 and 18.1.2 */
+static bool is_of_proxy(const struct dialogs_call *c,
+			const struct dialogs_message *m)
+{
+	bool cancel = strcmp(m->method, "CANCEL") == 0;
+
+	if (!m->of_caller || (!m->status && !cancel))
+		return false;
+	for (size_t i = c->messages; i-- > 0;) {
+		const struct dialogs_message *o = &c->message[i];
+
+		if (o->status || !o->of_caller || o->cseq != m->cseq ||
+		    (strcmp(o->method, m->method) != 0 &&
+		     !(cancel && strcmp(o->method, "INVITE") == 0)))
+			continue;
+		return o->sender && m->sender && o->sender != m->sender;
+	}
+	return false;
+}
+
 static void note_account(struct dialogs *d, const char *text,
 			 const struct sip_name *user)
 {
@@ -191,6 +217,23 @@ static void note_account(struct dialogs *d, const char *text,
 		return;
 	str_copy(d->account[d->accounts].user, SIP_TEXT_BYTES, user->user);
 	d->account[d->accounts++].challenged = challenged;
+}
+
+/* SIP/2.0/UDP 192.0.2.7:5060;branch=... */
+static uint64_t read_sender(const char *text)
+{
+	char via[SIP_TEXT_BYTES];
+	char *p, *end;
+
+	if (!sip_text_header(text, "Via", 0, via))
+		return 0;
+	p = via + strcspn(via, " \t");
+	p += strspn(p, " \t");
+	end = p + strcspn(p, ";, \t");
+	*end = '\0';
+	for (char *c = p; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	return *p ? text_hash(p) : 0;
 }
 
 /* Read start line and CSeq. @return false: no SIP message */
@@ -235,6 +278,7 @@ static bool take_message(struct dialogs *d, struct dialogs_message *m,
 		return false;
 	}
 	m->within = to.tag[0] != '\0';
+	m->sender = read_sender(m->text);
 	c = find(d, call_id, &index);
 	if (!c && strcmp(m->method, "INVITE") == 0 && m->status == 0 &&
 	    !m->within)
@@ -243,7 +287,7 @@ static bool take_message(struct dialogs *d, struct dialogs_message *m,
 		return false;
 	m->of_caller = strcmp(from.tag, c->caller_tag) == 0;
 	c->last_ns = m->ns;
-	if (is_known(c, m))
+	if (is_known(c, m) || is_of_proxy(c, m))
 		return false;
 	if (c->messages == DIALOGS_MESSAGES_MAX ||
 	    d->text_bytes + in->bytes > DIALOGS_TEXT_MAX) {
@@ -269,7 +313,8 @@ void dialogs_take(struct dialogs *d, const struct dialogs_input *in)
 static void take_event(struct dialogs_call *c, const struct dialogs_rtp *rtp,
 		       bool of_caller)
 {
-	uint32_t ticks = (uint32_t)rtp->data[2] << 8 | rtp->data[3];
+	uint32_t ticks =
+		c->encrypted ? 0 : (uint32_t)rtp->data[2] << 8 | rtp->data[3];
 	int64_t end_ns;
 	struct dialogs_digit *g;
 
@@ -291,7 +336,7 @@ static void take_event(struct dialogs_call *c, const struct dialogs_rtp *rtp,
 		.ns = rtp->ns,
 		.end_ns = rtp->ns + (int64_t)ticks * NS_PER_S / c->event_hz,
 		.rtp_ticks = rtp->rtp_ticks,
-		.digit = DIGITS[rtp->data[0]],
+		.digit = c->encrypted ? '\0' : DIGITS[rtp->data[0]],
 		.of_caller = of_caller,
 	};
 }
@@ -317,7 +362,8 @@ void dialogs_take_rtp(struct dialogs *d, const struct dialogs_rtp *rtp)
 	c->last_ns = rtp->ns;
 	for (size_t i = 0; i < 2; i++) {
 		if (c->has_event[i] && c->event_pt[i] == rtp->pt &&
-		    rtp->bytes >= 4 && rtp->data[0] < sizeof(DIGITS) - 1) {
+		    rtp->bytes >= 4 &&
+		    (c->encrypted || rtp->data[0] < sizeof(DIGITS) - 1)) {
 			take_event(c, rtp, of_caller);
 			return;
 		}

@@ -1,6 +1,7 @@
 /**
  * The calls of a capture: SIP messages, put together by Call-ID. A message that
- * several hops forward is kept once, as its first hop saw it.
+ * several hops forward is kept once: a request as it was sent, a response to the
+ * caller as the caller received it.
  * Thread: one owner; pure. Ceilings below; what they exclude is counted.
  */
 #ifndef OFFHOOK_CONTROL_CLI_IMPORT_DIALOGS_H
@@ -38,8 +39,9 @@ struct dialogs_message {
 	unsigned status; /* 0: a request */
 	uint32_t cseq;
 	char method[DIALOGS_METHOD_BYTES]; /* of CSeq */
-	bool of_caller; /* the caller sent the request, or got this response */
-	bool within;    /* the request has a To tag */
+	bool of_caller;  /* the caller sent the request, or got this response */
+	bool within;     /* the request has a To tag */
+	uint64_t sender; /* hash of sent-by of the first Via; 0: none */
 };
 
 /** A digit by telephone-event. */
@@ -47,7 +49,7 @@ struct dialogs_digit {
 	int64_t ns;
 	int64_t end_ns;
 	uint32_t rtp_ticks; /* RTP timestamp of the event */
-	char digit;
+	char digit;         /* 0: it was encrypted */
 	bool of_caller;
 };
 
@@ -83,6 +85,8 @@ struct dialogs_call {
 	uint8_t event_pt[2]; /* telephone-event; the caller's, the callee's */
 	bool has_event[2];
 	uint32_t event_hz;
+	bool encrypted; /* the media, by the last SDP */
+	bool has_offer; /* an SDP was seen */
 	int64_t last_ns;
 	struct dialogs_media media;
 };

@@ -261,6 +261,28 @@ static int compare(const void *a, const void *b)
 	return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
+/* Say how many digits could not be read. */
+static void note_encrypted(struct maker *k, bool of_caller)
+{
+	const struct dialogs_digit *first = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < k->call->digits; i++) {
+		const struct dialogs_digit *g = &k->call->digit[i];
+
+		if (g->digit || g->of_caller != of_caller)
+			continue;
+		first = first ? first : g;
+		n++;
+	}
+	if (first)
+		script_note(k->notes,
+			    "The %s sent %zu %s in encrypted RTP, the first at "
+			    "%.1f s; they are not carried over.",
+			    of_caller ? "caller" : "callee", n,
+			    n == 1 ? "digit" : "digits", seconds(k, first->ns));
+}
+
 static void collect(struct maker *k, struct script *ret)
 {
 	const struct dialogs_call *c = k->call;
@@ -287,6 +309,8 @@ static void collect(struct maker *k, struct script *ret)
 	for (size_t i = 0; i < c->digits; i++) {
 		const struct dialogs_digit *g = &c->digit[i];
 
+		if (!g->digit)
+			continue;
 		if (!g->of_caller && received < DIALOGS_DIGITS_MAX)
 			ret->received[received++] = g->digit;
 		else if (g->of_caller && k->steps < STEPS_MAX)
@@ -298,6 +322,8 @@ static void collect(struct maker *k, struct script *ret)
 			};
 	}
 	ret->received[received] = '\0';
+	note_encrypted(k, true);
+	note_encrypted(k, false);
 	qsort(k->step, k->steps, sizeof(k->step[0]), compare);
 }
 

@@ -308,6 +308,20 @@ static void set_codecs(struct maker *k, json_t *action)
 				    json_integer(k->offer.ptime_ms));
 }
 
+/* An offer may leave the callee a choice: the answer says what was used. */
+static enum sip_text_keys keys_used(struct maker *k)
+{
+	if (!k->has_answer || k->answer.keys == k->offer.keys)
+		return k->offer.keys;
+	if (k->answer.keys != SIP_TEXT_PLAIN)
+		return k->answer.keys;
+	if (k->offer.keys == SIP_TEXT_SDES)
+		return SIP_TEXT_SDES;
+	script_note(k->notes, "The caller offered encryption and the callee "
+			      "answered without; the test does not offer it.");
+	return SIP_TEXT_PLAIN;
+}
+
 static void set_media(struct maker *k, json_t *action)
 {
 	static const char *const keys[] = {
@@ -315,15 +329,17 @@ static void set_media(struct maker *k, json_t *action)
 		[SIP_TEXT_SDES_MANDATORY] = "sdes-mandatory",
 		[SIP_TEXT_DTLS] = "dtls",
 	};
+	enum sip_text_keys used;
 
 	if (!k->has_offer) {
 		json_object_set_new(action, "late_offer", json_true());
 		return;
 	}
 	set_codecs(k, action);
-	if (k->offer.keys != SIP_TEXT_PLAIN)
+	used = keys_used(k);
+	if (used != SIP_TEXT_PLAIN)
 		json_object_set_new(action, "media_encryption",
-				    json_string(keys[k->offer.keys]));
+				    json_string(keys[used]));
 	if (k->offer.ice)
 		json_object_set_new(action, "media_nat", json_string("ice"));
 	if (k->offer.other_media)
@@ -489,12 +505,28 @@ static json_t *call_action(struct maker *k, const struct script *script)
 
 /* ---- conditions ---- */
 
+/* Add a condition to the record of its type, which may occur once. */
 static void add_condition(json_t *list, const char *suffix, json_t *entry)
 {
-	json_array_append_new(list,
-			      json_pack("{s:s, s:s+, s:[o]}", "role", "caller",
-					"condition_type", "caller-", suffix,
-					"conditions", entry));
+	json_t *record;
+	char type[40];
+	size_t i;
+
+	str_print(type, sizeof(type), "caller-%s", suffix);
+	json_array_foreach(list, i, record)
+	{
+		const char *known = json_string_value(
+			json_object_get(record, "condition_type"));
+
+		if (strcmp(known, type) == 0) {
+			json_array_append_new(
+				json_object_get(record, "conditions"), entry);
+			return;
+		}
+	}
+	json_array_append_new(list, json_pack("{s:s, s:s, s:[o]}", "role",
+					      "caller", "condition_type", type,
+					      "conditions", entry));
 }
 
 static json_t *sip_entry(const char *method, const char *cseq,

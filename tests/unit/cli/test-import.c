@@ -30,6 +30,12 @@
 #define RESPONSE(status, cseq, body)                          \
 	"SIP/2.0 " status "\r\nf: <sip:+4930123@h>;tag=a\r\n" \
 	"t: <sip:bob@h>;tag=b\r\ni: c1\r\nCSeq: " cseq "\r\n\r\n" body
+/* Through a proxy, with its own Via field or without. */
+#define PROXY "Via: SIP/2.0/UDP 192.0.2.8;branch=z9hG4bK2\r\n"
+#define OF_CALLER(via, start, cseq, body)                                 \
+	start "\r\n" via "Via: SIP/2.0/UDP 192.0.2.7;branch=z9hG4bK1\r\n" \
+	      "From: <sip:+4930123@h>;tag=a\r\nTo: <sip:bob@h>;tag=b\r\n" \
+	      "Call-ID: c1\r\nCSeq: " cseq "\r\n\r\n" body
 #define BYE_OF_CALLEE                                        \
 	"BYE sip:a@h SIP/2.0\r\nFrom: <sip:bob@h>;tag=b\r\n" \
 	"To: <sip:+4930123@h>;tag=a\r\nCall-ID: c1\r\nCSeq: 1 BYE\r\n\r\n"
@@ -143,6 +149,52 @@ static void test_hops_and_retransmissions_count_once(void **state)
 	dialogs_free(d);
 }
 
+/* The caller is told the first code of a fork, and by the last copy of the 200
+ * another codec than the callee chose. */
+static void test_a_response_is_as_the_caller_received_it(void **state)
+{
+	struct dialogs *d = fresh();
+	struct test_code_summary s;
+
+	(void)state;
+	give(d, 0, INVITE_TO("", "CSeq: 1 INVITE\r\n", SDP));
+	give(d, 100, OF_CALLER(PROXY, "SIP/2.0 480 Gone", "1 INVITE", ""));
+	give(d, 200, OF_CALLER(PROXY, "SIP/2.0 486 Busy", "1 INVITE", ""));
+	give(d, 300, OF_CALLER("", "SIP/2.0 480 Gone", "1 INVITE", ""));
+	assert_int_equal(test_code_summarise(first_call(d), &s), 0);
+	assert_int_equal(s.code, 480);
+	assert_int_equal(first_call(d)->messages, 2);
+	dialogs_free(d);
+	d = fresh();
+	give(d, 0, INVITE_TO("", "CSeq: 1 INVITE\r\n", SDP));
+	give(d, 100,
+	     OF_CALLER(PROXY, "SIP/2.0 200 OK", "1 INVITE",
+		       "v=0\r\nm=audio 6000 RTP/SAVP 0\r\n"));
+	give(d, 200,
+	     OF_CALLER("", "SIP/2.0 200 OK", "1 INVITE",
+		       "v=0\r\nm=audio 7000 RTP/AVP 8\r\n"));
+	assert_int_equal(test_code_summarise(first_call(d), &s), 0);
+	assert_int_equal(s.established_ns - s.invite_ns, 200 * NS_PER_MS);
+	assert_made(d, "\"value\":\"AVP 8\"", "does not register");
+}
+
+static void test_a_cancel_of_a_proxy_is_not_the_callers(void **state)
+{
+	struct dialogs *d = fresh();
+	struct test_code_summary s;
+
+	(void)state;
+	give(d, 0, INVITE_TO("", "CSeq: 1 INVITE\r\n", SDP));
+	give(d, 900,
+	     OF_CALLER(PROXY, "CANCEL sip:bob@h SIP/2.0", "1 CANCEL", ""));
+	give(d, 900, OF_CALLER(PROXY, "SIP/2.0 200 OK", "1 CANCEL", ""));
+	give(d, 950, OF_CALLER("", "SIP/2.0 408 Timeout", "1 INVITE", ""));
+	assert_int_equal(test_code_summarise(first_call(d), &s), 0);
+	assert_false(s.ended);
+	assert_int_equal(s.code, 408);
+	dialogs_free(d);
+}
+
 static void test_a_challenged_invite_is_one_call(void **state)
 {
 	struct dialogs *d = fresh();
@@ -232,13 +284,83 @@ static void test_telephone_events_are_digits(void **state)
 		    "does not register");
 }
 
+#define KEY         "a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:x\r\n"
+#define FINGERPRINT "a=fingerprint:sha-256 00\r\n"
+
+/* Of encrypted events only the number is known. */
+static void test_encrypted_digits_are_counted(void **state)
+{
+	static const char sdp[] = "v=0\r\nc=IN IP4 192.0.2.7\r\n"
+				  "m=audio 4000 RTP/SAVP 8 96\r\n"
+				  "a=rtpmap:96 telephone-event/8000\r\n" KEY;
+	struct dialogs *d = fresh();
+	struct dialogs_rtp rtp = {.sport = 4000, .dport = 6000, .pt = 96};
+	uint8_t event[4] = {1, 0x0a, 0xff, 0xff};
+	const uint8_t caller[4] = {192, 0, 2, 7};
+	char text[1024];
+
+	(void)state;
+	str_print(text, sizeof(text), INVITE_TO("", "CSeq: 1 INVITE\r\n", "%s"),
+		  sdp);
+	give(d, 0, text);
+	str_print(text, sizeof(text), RESPONSE("200 OK", "1 INVITE", "%s"),
+		  sdp);
+	give(d, 400, text);
+	address_set_ipv4(&rtp.src, caller);
+	rtp.data = event;
+	rtp.bytes = sizeof(event);
+	for (unsigned i = 0; i < 6; i++) {
+		rtp.ns = (INT64_C(2400) + i * 100) * NS_PER_MS;
+		rtp.rtp_ticks = i < 3 ? 1000 : 3400;
+		event[0] = (uint8_t)(i * 50);
+		dialogs_take_rtp(d, &rtp);
+	}
+	give(d, 3000, BYE_OF_CALLEE);
+	assert_made(
+		d, "\"sipclient_actions\":[[\"assert_established\",\"10800\"]]",
+		"The caller sent 2 digits in encrypted RTP, the first at 1.4 s");
+}
+
+/* The answer says which of the offered ways was used. */
+static void test_the_answer_chooses_the_encryption(void **state)
+{
+	static const struct {
+		const char *offer, *answer, *part, *note;
+	} cases[] = {
+		{FINGERPRINT KEY, KEY, "\"media_encryption\":\"sdes\"", ""},
+		{FINGERPRINT KEY, FINGERPRINT, "\"media_encryption\":\"dtls\"",
+		 ""},
+		{KEY, "", "\"media_encryption\":\"sdes\"", ""},
+		{FINGERPRINT, "", "\"audio_codecs\":[\"PCMA\"]",
+		 "answered without"},
+	};
+	char text[1024];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct dialogs *d = fresh();
+
+		str_print(text, sizeof(text),
+			  INVITE_TO("", "CSeq: 1 INVITE\r\n", "%s%s"), SDP,
+			  cases[i].offer);
+		give(d, 0, text);
+		str_print(text, sizeof(text),
+			  RESPONSE("200 OK", "1 INVITE", "%s%s"), SDP,
+			  cases[i].answer);
+		give(d, 400, text);
+		assert_made(d, cases[i].part, cases[i].note);
+	}
+}
+
 static void test_the_end_by_the_callee_is_a_condition(void **state)
 {
 	struct dialogs *d = established();
 
 	(void)state;
 	give(d, 5400, BYE_OF_CALLEE);
+	/* one record of a type, with the codec's condition */
 	assert_made(d,
+		    "\"value\":\"AVP 8\"},{\"direction\":\"received\","
 		    "\"cseq\":\"BYE\",\"method\":\"BYE\",\"field\":\"message\"",
 		    "no condition on MOS");
 }
@@ -392,10 +514,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_call_is_summarised),
 		cmocka_unit_test(test_hops_and_retransmissions_count_once),
+		cmocka_unit_test(test_a_response_is_as_the_caller_received_it),
+		cmocka_unit_test(test_a_cancel_of_a_proxy_is_not_the_callers),
 		cmocka_unit_test(test_a_challenged_invite_is_one_call),
 		cmocka_unit_test(test_a_registration_is_carried_over),
 		cmocka_unit_test(test_the_script_has_the_times),
 		cmocka_unit_test(test_telephone_events_are_digits),
+		cmocka_unit_test(test_encrypted_digits_are_counted),
+		cmocka_unit_test(test_the_answer_chooses_the_encryption),
 		cmocka_unit_test(test_the_end_by_the_callee_is_a_condition),
 		cmocka_unit_test(
 			test_a_failed_call_expects_success_unless_told),
