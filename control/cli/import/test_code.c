@@ -12,11 +12,11 @@
 #include "base/codec_names.h"
 #include "base/str.h"
 #include "control/cli/import/anonymise.h"
+#include "control/cli/import/custom_headers.h"
 #include "control/cli/import/script.h"
 
 #define PROJECT         "Imported calls"
 #define SIP_PORT        5060
-#define HEADERS_MAX     32  /* docs/reference/parameters.md, custom_headers */
 #define NAME_BYTES      200 /* of a record */
 #define DURATION_MORE_S 30  /* of the call beyond what its script does */
 #define PTIME_MIN_MS    10
@@ -85,6 +85,7 @@ static void summarise_message(struct test_code_summary *s,
 		!m->status && m->of_caller && strcmp(m->method, "CANCEL") == 0;
 
 	if (initial_invite(m)) {
+		s->first = s->first ? s->first : m;
 		s->invite_ns = s->invite_ns ? s->invite_ns : m->ns;
 		s->challenged |= has_credentials(m->text);
 		if (!s->final || s->final->status >= 300)
@@ -127,7 +128,8 @@ int test_code_summarise(const struct dialogs_call *call,
 	if (!s.invite || !sip_text_header(s.invite->text, "From", 0, from) ||
 	    !sip_text_name(from, &s.from))
 		return -EBADMSG;
-	uri = strchr(s.invite->text, ' ');
+	/* contacts of a 3xx come from the target */
+	uri = strchr(s.first->text, ' ');
 	if (uri)
 		read_user(uri + 1, &s.to);
 	if (!s.to.host[0] && !s.to.user[0])
@@ -191,14 +193,31 @@ static int read_target(struct maker *k)
 	return 0;
 }
 
-/* The domain of the accounts, if the request URI is not of the target itself. */
-static const char *domain(struct maker *k)
+static bool is_name(const char *host)
 {
-	const char *host = k->seen.to.host;
+	return host[0] && !is_address(host);
+}
 
-	if (!host[0] || is_address(host))
-		return NULL;
-	return anonymise_text(k->anonymise, ANONYMISE_HOST, host);
+/* The domain of the accounts: of the caller, else of the callee.
+ * @return NULL: both have addresses */
+static const char *domain(const struct maker *k)
+{
+	const struct test_code_summary *s = &k->seen;
+
+	return is_name(s->from.host) ? s->from.host
+	       : is_name(s->to.host) ? s->to.host
+				     : NULL;
+}
+
+/* Whether the request URI has the address to which it was sent. */
+static bool names_target(const struct maker *k)
+{
+	char text[ADDRESS_TEXT_BYTES];
+
+	if (!k->call->has_address)
+		return true;
+	address_text(&k->call->dst, text);
+	return strcasecmp(text, k->seen.to.host) == 0;
 }
 
 static json_t *target_record(struct maker *k)
@@ -213,7 +232,10 @@ static json_t *target_record(struct maker *k)
 	target = json_pack("{s:s++, s:[o]}", "name", "Target of ", k->name, "",
 			   "hosts", host);
 	if (of_accounts)
-		json_object_set_new(target, "domain", json_string(of_accounts));
+		json_object_set_new(
+			target, "domain",
+			json_string(anonymise_text(k->anonymise, ANONYMISE_HOST,
+						   of_accounts)));
 	return target;
 }
 
@@ -268,18 +290,31 @@ static json_t *credential_record(struct maker *k)
 
 /* ---- the call action ---- */
 
+/* The user alone, if its domain is that of the accounts, or the target. */
 static void set_dial(struct maker *k, json_t *action)
 {
-	char uri[2 * SIP_TEXT_BYTES];
+	const struct sip_name *to = &k->seen.to;
+	const char *of_accounts = domain(k), *host = k->target.host;
+	uint16_t port = k->target.port;
+	char uri[3 * SIP_TEXT_BYTES];
 
-	if (k->peer[0]) {
+	if (k->peer[0] &&
+	    (!to->host[0] ||
+	     (of_accounts ? strcasecmp(of_accounts, to->host) == 0
+			  : names_target(k) || k->options->target))) {
 		json_object_set_new(action, "dial_destination",
 				    json_string(k->peer));
 		return;
 	}
+	if (k->peer[0] && !names_target(k)) {
+		host = anonymise_text(k->anonymise, ANONYMISE_HOST, to->host);
+		port = to->port;
+	}
 	str_print(uri, sizeof(uri),
-		  strchr(k->target.host, ':') ? "sip:[%s]:%u" : "sip:%s:%u",
-		  k->target.host, k->target.port ? k->target.port : SIP_PORT);
+		  strchr(host, ':') ? "sip:%s%s[%s]:%u" : "sip:%s%s%s:%u",
+		  k->peer, k->peer[0] ? "@" : "", host, port ? port : SIP_PORT);
+	if (!port && is_name(host))
+		*strrchr(uri, ':') = '\0';
 	json_object_set_new(action, "dial_destination", json_string(uri));
 }
 
@@ -367,92 +402,14 @@ static void set_extensions(struct maker *k, json_t *action)
 				    json_integer((json_int_t)timer));
 }
 
-/* Header fields that Offhook makes itself, or that only meant something in the
- * captured call. Those with a note change what the target sees. */
-static const struct {
-	const char *name;
-	bool note;
-} own_headers[] = {
-	{"Via", false},
-	{"From", false},
-	{"To", false},
-	{"Call-ID", false},
-	{"CSeq", false},
-	{"Contact", false},
-	{"Max-Forwards", false},
-	{"Record-Route", false},
-	{"Route", true},
-	{"Allow", false},
-	{"Allow-Events", false},
-	{"Supported", false},
-	{"Require", false},
-	{"Proxy-Require", true},
-	{"User-Agent", false},
-	{"Session-Expires", false},
-	{"Min-SE", false},
-	{"Authorization", false},
-	{"Expires", false},
-	{"Proxy-Authorization", false},
-	{"Date", false},
-	{"Timestamp", false},
-	{"Accept", false},
-	{"MIME-Version", false},
-	{"Replaces", true},
-	{"Join", true},
-	{"Identity", true},
-	{"Identity-Info", true},
-	{"In-Reply-To", true},
-	{"Referred-By", true},
-	{"Target-Dialog", true},
-	{"P-Charging-Vector", true},
-	{"Accept-Encoding", false},
-};
-
-struct header_list {
-	struct maker *k;
-	json_t *list;
-};
-
-static bool take_header(const char *name, const char *value, void *arg)
-{
-	struct header_list *p = arg;
-	char text[SIP_TEXT_BYTES];
-
-	if (strncasecmp(name, "Content-", 8) == 0)
-		return true;
-	for (size_t i = 0; i < sizeof(own_headers) / sizeof(own_headers[0]);
-	     i++) {
-		if (strcasecmp(name, own_headers[i].name) != 0)
-			continue;
-		if (own_headers[i].note)
-			script_note(p->k->notes,
-				    "Header %s is not carried over.",
-				    own_headers[i].name);
-		return true;
-	}
-	if (!value || !value[0] || strstr(value, "{{") ||
-	    name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST"
-			      "UVWXYZ0123456789-_.")] ||
-	    !name[0] || json_array_size(p->list) == HEADERS_MAX) {
-		script_note(p->k->notes,
-			    "A header field is not carried over: its name, its "
-			    "value or the number of fields is above a limit.");
-		return true;
-	}
-	anonymise_free_text(p->k->anonymise, value, text);
-	json_array_append_new(p->list,
-			      json_pack("[sss]", name, text, "invites"));
-	return true;
-}
-
 static void set_headers(struct maker *k, json_t *action)
 {
-	struct header_list p = {k, json_array()};
+	json_t *list = custom_headers_make(k->seen.invite->text, k->anonymise,
+					   k->notes);
 
-	sip_text_headers(k->seen.invite->text, take_header, &p);
-	if (json_array_size(p.list))
-		json_object_set(action, "custom_headers", p.list);
-	json_decref(p.list);
+	if (json_array_size(list))
+		json_object_set(action, "custom_headers", list);
+	json_decref(list);
 }
 
 static void set_duration(struct maker *k, json_t *action)

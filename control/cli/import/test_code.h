@@ -22,7 +22,7 @@ struct test_code_options {
 /** How a call was set up and ended. */
 struct test_code_summary {
 	struct sip_name from;
-	struct sip_name to; /* of the request URI */
+	struct sip_name to; /* of the first request URI */
 	int64_t invite_ns;
 	int64_t ringing_ns;     /* 0: no 18x */
 	int64_t established_ns; /* 0: never */
@@ -31,6 +31,7 @@ struct test_code_summary {
 	bool ended;             /* BYE or CANCEL was seen */
 	bool by_caller;         /* it was the caller's */
 	bool challenged;        /* the caller sent credentials */
+	const struct dialogs_message *first;  /* the first INVITE */
 	const struct dialogs_message *invite; /* the last initial one */
 	const struct dialogs_message *final;  /* NULL: none */
 };

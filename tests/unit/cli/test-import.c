@@ -491,6 +491,63 @@ static void test_ceilings_are_counted(void **state)
 	dialogs_free(d);
 }
 
+/* From and request URI; what is dialled at 192.0.2.8. */
+static void test_domains_are_kept(void **state)
+{
+	static const struct {
+		const char *from, *to, *part;
+	} cases[] = {
+		{"a@one.test", "b@one.test", "\"dial_destination\":\"b\""},
+		{"a@one.test", "b@one.test", "\"domain\":\"one.test\""},
+		{"a@one.test", "b@two.test",
+		 "\"dial_destination\":\"sip:b@two.test\""},
+		{"a@one.test", "b@two.test", "\"domain\":\"one.test\""},
+		{"a@192.0.2.7", "b@two.test", "\"domain\":\"two.test\""},
+		{"a@one.test", "b@192.0.2.8:5070",
+		 "\"dial_destination\":\"sip:b@192.0.2.8:5070\""},
+		{"a@192.0.2.7", "b@192.0.2.8:5070",
+		 "\"dial_destination\":\"b\""},
+		{"a@192.0.2.7", "b@192.0.2.9:5071",
+		 "\"dial_destination\":\"sip:b@192.0.2.9:5071\""},
+		{"a@192.0.2.7", "192.0.2.8:5070",
+		 "\"dial_destination\":\"sip:192.0.2.8:5070\""},
+	};
+	const uint8_t proxy[4] = {192, 0, 2, 8};
+	char text[1024];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct dialogs *d = fresh();
+		struct dialogs_input in = {
+			.data = text, .has_address = true, .dport = 5070};
+
+		str_print(
+			text, sizeof(text),
+			"INVITE sip:%s SIP/2.0\r\nFrom: <sip:%s>;tag=a\r\n"
+			"To: <sip:%s>\r\nCall-ID: c1\r\nCSeq: 1 INVITE\r\n\r\n",
+			cases[i].to, cases[i].from, cases[i].to);
+		in.bytes = strlen(text);
+		address_set_ipv4(&in.dst, proxy);
+		dialogs_take(d, &in);
+		give(d, 10, RESPONSE("404 Not Found", "1 INVITE", ""));
+		assert_made(d, cases[i].part, "");
+	}
+}
+
+static void test_a_redirected_call_dials_the_first_uri(void **state)
+{
+	struct dialogs *d = fresh();
+
+	(void)state;
+	give(d, 0, INVITE_TO("", "CSeq: 1 INVITE\r\n", SDP));
+	give(d, 10, RESPONSE("302 Moved", "1 INVITE", ""));
+	give(d, 20,
+	     "INVITE sip:carol@example.test SIP/2.0\r\nFrom: <sip:+4930123@example.test>;tag=a\r\n"
+	     "To: <sip:bob@example.test>\r\nCall-ID: c1\r\nCSeq: 2 INVITE\r\n\r\n" SDP);
+	give(d, 30, RESPONSE("200 OK", "2 INVITE", SDP));
+	assert_made(d, "\"dial_destination\":\"bob\"", "");
+}
+
 static void test_a_target_must_be_a_uri(void **state)
 {
 	struct dialogs *d = established();
@@ -529,6 +586,8 @@ int main(void)
 		cmocka_unit_test(test_anonymised_texts_are_consistent),
 		cmocka_unit_test(test_what_is_no_call_is_ignored),
 		cmocka_unit_test(test_ceilings_are_counted),
+		cmocka_unit_test(test_domains_are_kept),
+		cmocka_unit_test(test_a_redirected_call_dials_the_first_uri),
 		cmocka_unit_test(test_a_target_must_be_a_uri),
 	};
 
