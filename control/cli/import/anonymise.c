@@ -10,7 +10,11 @@
 #include "base/str.h"
 
 #define REPLACEMENT_BYTES 64
-#define ATTEMPTS_MAX      100000
+#define ATTEMPTS_MAX      2000 /* for one original */
+#define NAMES_MAX         64   /* texts that no replacement contains */
+#define NAME_BYTES        64
+#define NAME_MIN          2      /* shorter ones are in everything */
+#define PORT              "5060" /* in place of every port of a header value */
 
 struct pair {
 	char *original;
@@ -22,6 +26,8 @@ struct anonymise {
 	struct pair pair[ANONYMISE_MAX];
 	size_t pairs;
 	unsigned used; /* numbers handed out */
+	char name[NAMES_MAX][NAME_BYTES];
+	size_t names;
 };
 
 /* Words of header values that mean the same for everybody. */
@@ -38,6 +44,42 @@ static const char *const protocol_words[] = {
 	"https",     NULL,
 };
 
+/* Parameters whose number identifies nobody. */
+static const char *const number_parameters[] = {
+	"q", "index", "cause", "counter", "expires", "ttl", NULL,
+};
+
+static void add_name(struct anonymise *a, const char *name)
+{
+	if (strlen(name) < NAME_MIN || a->names == NAMES_MAX)
+		return;
+	for (size_t i = 0; i < a->names; i++)
+		if (strcasecmp(a->name[i], name) == 0)
+			return;
+	if (str_copy(a->name[a->names], NAME_BYTES, name) == 0)
+		a->names++;
+}
+
+/* Users, names and hosts of a message's header fields with an address. */
+static void add_names(struct anonymise *a, const char *text)
+{
+	static const char *const fields[] = {
+		"From",     "To",          "Contact",
+		"Refer-To", "Referred-By", "P-Asserted-Identity",
+	};
+	char value[SIP_TEXT_BYTES];
+	struct sip_name n;
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		if (!sip_text_header(text, fields[i], 0, value) ||
+		    !sip_text_name(value, &n))
+			continue;
+		add_name(a, n.user);
+		add_name(a, n.display);
+		add_name(a, n.host);
+	}
+}
+
 int anonymise_new(struct anonymise **ret, const struct dialogs_call *call)
 {
 	struct anonymise *a = calloc(1, sizeof(*a));
@@ -45,6 +87,8 @@ int anonymise_new(struct anonymise **ret, const struct dialogs_call *call)
 	if (!a)
 		return -ENOMEM;
 	a->call = call;
+	for (size_t i = 0; call && i < call->messages; i++)
+		add_names(a, call->message[i].text);
 	*ret = a;
 	return 0;
 }
@@ -70,35 +114,51 @@ static bool is_number(const char *text)
 	       text[strspn(text, "+0123456789-.()*#")] == '\0';
 }
 
+/* Each kind has two forms: the original may be a part of the first. */
 static void propose(const char *original, enum anonymise_kind kind, unsigned n,
-		    char ret[static REPLACEMENT_BYTES])
+		    bool second, char ret[static REPLACEMENT_BYTES])
 {
 	uint8_t address[16];
 
 	if (kind == ANONYMISE_HOST || strchr(original, '.') ||
 	    strchr(original, ':')) {
 		if (inet_pton(AF_INET, original, address) == 1)
-			/* RFC 2544 section C.2.2: for tests, 131072 of them */
-			str_print(ret, REPLACEMENT_BYTES, "198.18.%u.%u",
-				  n / 250 % 256, n % 250 + 1);
+			/* RFC 2544 section C.2.2: for tests; RFC 6598 */
+			str_print(ret, REPLACEMENT_BYTES, "%s.%u.%u",
+				  second ? "100.64" : "198.18", n / 250 % 256,
+				  n % 250 + 1);
 		else if (inet_pton(AF_INET6, original, address) == 1)
-			str_print(ret, REPLACEMENT_BYTES, "2001:db8::%x", n);
+			str_print(ret, REPLACEMENT_BYTES, "%s:db8::%x",
+				  second ? "fd00" : "2001", n);
 		else
-			str_print(ret, REPLACEMENT_BYTES, "host-%u.example", n);
+			str_print(ret, REPLACEMENT_BYTES, "%s-%u.example",
+				  second ? "node" : "host", n);
 		return;
 	}
 	if (is_number(original))
-		str_print(ret, REPLACEMENT_BYTES, "%s555%04u",
-			  original[0] == '+' ? "+1" : "", n);
+		str_print(ret, REPLACEMENT_BYTES, "%s%s%04u",
+			  original[0] == '+' ? "+1" : "",
+			  second ? "777" : "555", n);
 	else if (kind == ANONYMISE_NAME)
-		str_print(ret, REPLACEMENT_BYTES, "Name %u", n);
+		str_print(ret, REPLACEMENT_BYTES, "%s %u",
+			  second ? "Person" : "Name", n);
+	else if (kind == ANONYMISE_USER)
+		str_print(ret, REPLACEMENT_BYTES, "%s-%u",
+			  second ? "party" : "user", n);
 	else
 		str_print(ret, REPLACEMENT_BYTES, "%s-%u",
-			  kind == ANONYMISE_USER ? "user" : "word", n);
+			  second ? "term" : "word", n);
 }
 
-static bool occurs(const struct anonymise *a, const char *text)
+/* Whether a replacement could be taken for an original. */
+static bool occurs(const struct anonymise *a, const char *original,
+		   const char *text)
 {
+	if (strlen(original) >= NAME_MIN && strcasestr(text, original))
+		return true;
+	for (size_t i = 0; i < a->names; i++)
+		if (strcasestr(text, a->name[i]))
+			return true;
 	for (size_t i = 0; i < a->call->messages; i++)
 		if (strcasestr(a->call->message[i].text, text))
 			return true;
@@ -109,20 +169,25 @@ const char *anonymise_text(struct anonymise *a, enum anonymise_kind kind,
 			   const char *original)
 {
 	struct pair *p = &a->pair[a->pairs];
+	unsigned attempts = 0;
+	bool second = true;
 
 	if (!a->call || original[0] == '\0')
 		return original;
 	for (size_t i = 0; i < a->pairs; i++)
 		if (strcasecmp(a->pair[i].original, original) == 0)
 			return a->pair[i].replacement;
-	if (a->pairs == ANONYMISE_MAX || a->used > ATTEMPTS_MAX)
+	if (a->pairs == ANONYMISE_MAX)
 		return "x";
 	p->original = strdup(original);
 	if (!p->original)
 		return "x";
 	do {
-		propose(original, kind, ++a->used, p->replacement);
-	} while (a->used <= ATTEMPTS_MAX && occurs(a, p->replacement));
+		second = !second;
+		a->used += !second;
+		propose(original, kind, a->used, second, p->replacement);
+	} while (++attempts < ATTEMPTS_MAX &&
+		 occurs(a, original, p->replacement));
 	a->pairs++;
 	return p->replacement;
 }
@@ -159,37 +224,105 @@ static const char *replace_word(struct anonymise *a, const char *word)
 	return anonymise_text(a, ANONYMISE_WORD, word);
 }
 
+struct rewriting {
+	char *ret;
+	size_t used;
+	char name[SIP_TEXT_BYTES]; /* the last word */
+	char before;               /* character behind it; 0: none */
+	bool host;                 /* it was a host: ":" and a port follow */
+};
+
+/* @return false: it is full */
+static bool put(struct rewriting *r, const char *text)
+{
+	int length = str_print(r->ret + r->used, SIP_TEXT_BYTES - r->used, "%s",
+			       text);
+
+	if (length < 0)
+		return false;
+	r->used += (size_t)length;
+	return true;
+}
+
+/* An IPv6 address in brackets. @return its length; 0: it is none */
+static size_t put_reference(struct anonymise *a, struct rewriting *r,
+			    const char *p)
+{
+	size_t n = strcspn(p, "]");
+	char host[SIP_TEXT_BYTES];
+	uint8_t address[16];
+
+	if (p[0] != '[' || p[n] != ']' || n - 1 >= sizeof(host))
+		return 0;
+	memcpy(host, p + 1, n - 1);
+	host[n - 1] = '\0';
+	if (inet_pton(AF_INET6, host, address) != 1)
+		return 0;
+	if (!put(r, "[") || !put(r, anonymise_text(a, ANONYMISE_HOST, host)) ||
+	    !put(r, "]"))
+		return 0;
+	r->host = true;
+	return n + 1;
+}
+
+/* @return its length; 0: there is none */
+static size_t put_port(struct rewriting *r, const char *p)
+{
+	size_t n = p[0] == ':' ? strspn(p + 1, "0123456789") : 0;
+
+	if (!r->host || n == 0 || !put(r, ":" PORT))
+		return 0;
+	r->host = false;
+	return n + 1;
+}
+
+static size_t put_word(struct anonymise *a, struct rewriting *r, const char *p)
+{
+	char word[SIP_TEXT_BYTES];
+	size_t n = 0;
+	bool number;
+
+	while (p[n] && is_word(p[n]) && n + 1 < sizeof(word))
+		n++;
+	if (n == 0) {
+		word[0] = *p;
+		word[1] = '\0';
+		r->before = *p;
+		r->host = false;
+		return put(r, word) ? 1 : 0;
+	}
+	memcpy(word, p, n);
+	word[n] = '\0';
+	number = word[strspn(word, "0123456789.")] == '\0';
+	r->host = r->before == '@' || strchr(word, '.');
+	if (!put(r, number && r->before == '=' &&
+				    str_listed(number_parameters, r->name)
+			    ? word
+			    : replace_word(a, word)))
+		return 0;
+	str_copy(r->name, sizeof(r->name), word);
+	return n;
+}
+
 void anonymise_free_text(struct anonymise *a, const char *original,
 			 char ret[static SIP_TEXT_BYTES])
 {
-	size_t used = 0;
+	struct rewriting r = {.ret = ret};
+	size_t n;
 
 	ret[0] = '\0';
 	if (!a->call) {
 		str_print(ret, SIP_TEXT_BYTES, "%s", original);
 		return;
 	}
-	for (const char *p = original; *p && used + 1 < SIP_TEXT_BYTES;) {
-		char word[SIP_TEXT_BYTES];
-		size_t n = 0;
-		int length;
-
-		while (p[n] && is_word(p[n]) && n + 1 < sizeof(word))
-			n++;
-		if (n == 0) {
-			word[0] = *p;
-			word[1] = '\0';
-			n = 1;
-		} else {
-			memcpy(word, p, n);
-			word[n] = '\0';
-		}
-		length = str_print(ret + used, SIP_TEXT_BYTES - used, "%s",
-				   replace_word(a, word));
-		if (length < 0)
+	for (const char *p = original; *p; p += n) {
+		n = put_reference(a, &r, p);
+		if (!n)
+			n = put_port(&r, p);
+		if (!n)
+			n = put_word(a, &r, p);
+		if (!n)
 			break;
-		used += (size_t)length;
-		p += n;
 	}
 	str_utf8_repair(ret); /* a character may be cut */
 }

@@ -442,6 +442,36 @@ static void test_anonymised_texts_are_consistent(void **state)
 	dialogs_free(d);
 }
 
+/* The originals look like replacements; ports and parameters stay valid. */
+static void test_replacements_contain_no_original(void **state)
+{
+	static const char *const words[] = {"5550",     "2001", "198",
+					    "10.1.2.3", "Name", "5071",
+					    "fe80::1",  NULL};
+	struct dialogs *d = fresh();
+	char *notes, *text;
+
+	(void)state;
+	give(d, 0,
+	     "INVITE sip:user@198 SIP/2.0\r\nVia: SIP/2.0/UDP h\r\n"
+	     "From: \"Name\" <sip:5550@2001>;tag=a\r\nTo: <sip:user@198>\r\n"
+	     "Call-ID: c1\r\nCSeq: 1 INVITE\r\n"
+	     "X-A: <sip:5550@10.1.2.3:5071;lr>;index=1.1;cause=302, <sip:[fe80::1]:5071>\r\n\r\n");
+	give(d, 10, RESPONSE("404 Not Found", "1 INVITE", ""));
+	options.anonymise = true;
+	text = made(d, &notes);
+	options.anonymise = false;
+	for (size_t i = 0; words[i]; i++)
+		if (strstr(text, words[i]) || strstr(notes, words[i]))
+			fail_msg("%s is in %s", words[i], text);
+	assert_has(text, "<sip:777");
+	assert_has(text, ":5060;lr>;index=1.1;cause=302, <sip:[fd00:db8::");
+	assert_has(text, "]:5060>\"");
+	free(text);
+	free(notes);
+	dialogs_free(d);
+}
+
 static void test_what_is_no_call_is_ignored(void **state)
 {
 	struct dialogs *d = fresh();
@@ -584,6 +614,7 @@ int main(void)
 			test_a_failed_call_expects_success_unless_told),
 		cmocka_unit_test(test_a_cancelled_call_is_cancelled_again),
 		cmocka_unit_test(test_anonymised_texts_are_consistent),
+		cmocka_unit_test(test_replacements_contain_no_original),
 		cmocka_unit_test(test_what_is_no_call_is_ignored),
 		cmocka_unit_test(test_ceilings_are_counted),
 		cmocka_unit_test(test_domains_are_kept),
