@@ -356,6 +356,12 @@ void originator_failure_at(char *dst, size_t size,
 	case EINVAL:
 		str_print(dst, size, "no address was found for %s", where);
 		break;
+	case ETIMEDOUT:
+		str_print(dst, size,
+			  "no address was found for %s: the name servers did "
+			  "not answer",
+			  where);
+		break;
 	case EPROTONOSUPPORT:
 	case EAFNOSUPPORT:
 		str_print(dst, size, "no transport of ours leads to %s", where);

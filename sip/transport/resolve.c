@@ -5,11 +5,19 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "sip/error.h"
+#include "sip/mono_timer.h"
 
 #define HOSTS_PATH  "/etc/hosts"
 #define QUERIES_MAX 64 /* a search */
+
+/* libre asks for more than a minute. After QUERY_MS, in which it has asked four
+ * times, a question counts as answered without records: some networks drop NAPTR
+ * and SRV only. */
+#define QUERY_MS   6000
+#define RESOLVE_MS 32000 /* a search; RFC 3261 17.1: timers B and F */
 
 #define HOST_BYTES   256
 #define SERVICES_MAX 16 /* NAPTR records and SRV records, each */
@@ -40,6 +48,9 @@ struct resolve {
 	struct list steps;
 	struct step *step; /* under way */
 	struct dns_query *query;
+	struct mono_timer tmr; /* of the query */
+	int64_t until_ns;
+	bool unanswered; /* a query was */
 	struct destinations *out;
 	uint32_t random;
 	unsigned queries;
@@ -96,6 +107,7 @@ static void resolve_destructor(void *arg)
 {
 	struct resolve *r = arg;
 
+	mono_timer_cancel(&r->tmr);
 	mem_deref(r->query);
 	mem_deref(r->step);
 	list_flush(&r->steps);
@@ -407,6 +419,7 @@ static void query_handler(int err, const struct dnshdr *hdr,
 	(void)authorities;
 	(void)additional;
 
+	mono_timer_cancel(&r->tmr);
 	r->query = NULL;
 	switch (r->step->kind) {
 	case STEP_NAPTR:
@@ -424,9 +437,20 @@ static void query_handler(int err, const struct dnshdr *hdr,
 	resolve_next(r);
 }
 
+static void query_timeout(void *arg)
+{
+	struct resolve *r = arg;
+
+	r->unanswered = true;
+	r->query = mem_deref(r->query);
+	query_handler(ETIMEDOUT, NULL, NULL, NULL, NULL, r);
+}
+
 static int query_send(struct resolve *r)
 {
 	uint16_t type = r->af == AF_INET6 ? DNS_TYPE_AAAA : DNS_TYPE_A;
+	int64_t left_ms = (r->until_ns - clock_mono_ns()) / NS_PER_MS;
+	int err;
 
 	if (r->step->kind == STEP_NAPTR)
 		type = DNS_TYPE_NAPTR;
@@ -434,9 +458,23 @@ static int query_send(struct resolve *r)
 		type = DNS_TYPE_SRV;
 	if (r->queries++ >= QUERIES_MAX)
 		return -ENODATA;
-	return r->dnsc ? neg(dnsc_query(&r->query, r->dnsc, r->step->host, type,
-					DNS_CLASS_IN, true, query_handler, r))
-		       : -ENODATA;
+	if (!r->dnsc)
+		return -ENODATA;
+	if (left_ms <= 0)
+		return -ETIMEDOUT;
+	err = neg(dnsc_query(&r->query, r->dnsc, r->step->host, type,
+			     DNS_CLASS_IN, true, query_handler, r));
+	if (!err)
+		mono_timer_start(
+			&r->tmr,
+			(uint64_t)(left_ms < QUERY_MS ? left_ms : QUERY_MS),
+			query_timeout, r);
+	return err;
+}
+
+static int nothing_found(const struct resolve *r)
+{
+	return r->unanswered ? ETIMEDOUT : ENODATA;
 }
 
 /* @return true: answered without a name server */
@@ -508,7 +546,7 @@ static void resolve_next(struct resolve *r)
 		r->step = mem_deref(r->step);
 	}
 	if (!r->query && !r->step && !r->sync)
-		r->handler(r->out->count ? 0 : ENODATA, r->arg);
+		r->handler(r->out->count ? 0 : nothing_found(r), r->arg);
 }
 
 static int hosts_add(struct resolve *r, const struct resolve_host *hosts,
@@ -566,6 +604,7 @@ static int search_start(struct resolve **ret, struct destinations *out,
 	r->af = params->af;
 	r->out = out;
 	r->random = params->key ? params->key : 1;
+	r->until_ns = clock_mono_ns() + RESOLVE_MS * NS_PER_MS;
 	r->handler = params->handler;
 	r->arg = params->arg;
 	err = hosts_add(r, params->hosts, params->host_count);

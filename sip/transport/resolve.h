@@ -39,7 +39,8 @@ struct destinations {
 /** Release the list and the names in it, and make it empty. */
 void destinations_release(struct destinations *d);
 
-/** The search has ended. @param err  0, or -errno: no host has an address */
+/** The search has ended. @param err  0; no host has an address: ENODATA, ETIMEDOUT
+ * (a name server did not answer) or an error of libre */
 typedef void(resolve_h)(int err, void *arg);
 
 struct resolve_params {

@@ -141,6 +141,7 @@ void world_open(struct world *world, const struct world_options *options)
 	const struct sip_ua_params ua_params = {
 		.bind_addr = "127.0.0.1",
 		.software = "offhook-test",
+		.name_servers = options->name_servers,
 		.calls_max = 10,
 		.trace_h = trace_handler,
 		.full_h = full_handler,
@@ -163,8 +164,12 @@ void world_open(struct world *world, const struct world_options *options)
 	memset(world, 0, sizeof(*world));
 	peer_open(&world->peer);
 	media_fill(&world->media);
+	if (options->target_host)
+		params.target.host = options->target_host;
 	params.target.port =
 		options->target_port ? options->target_port : world->peer.port;
+	if (options->any_port)
+		params.target.port = 0;
 	assert_int_equal(sip_loop_init(), 0);
 	assert_int_equal(sip_ua_new(&world->ua, &ua_params), 0);
 	world->port = sip_ua_port(world->ua);

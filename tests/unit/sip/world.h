@@ -60,7 +60,10 @@ struct world_options {
 	size_t header_count;
 	uint32_t regexpire_s;
 	enum sip_transport transport;
-	uint16_t target_port; /* 0: the peer's */
+	uint16_t target_port;     /* 0: the peer's */
+	const char *target_host;  /* NULL: the peer's */
+	const char *name_servers; /* NULL: the system's */
+	bool any_port;            /* none: it is asked of the name servers */
 };
 
 /** Create the user agent, its account and the peer. */
