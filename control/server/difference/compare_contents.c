@@ -135,6 +135,7 @@ static int add_header(json_t *findings, const struct place *p,
 		.role = p->role,
 		.before = before,
 		.after = after,
+		.single = c->single,
 	};
 
 	if (!before && !after)
@@ -213,6 +214,7 @@ static int add_line(json_t *findings, const struct place *p,
 		.before = before,
 		.after = after,
 		.weight = 1,
+		.single = c->single,
 	};
 
 	if (!before && !after)

@@ -15,40 +15,44 @@
 #define LEVEL        1e-5
 #define LEAST_SHARE  0.1 /* of the earlier figure: of times only */
 #define SMALL_FACTOR 3   /* of few values: so much more than `least` */
+#define LONE_MAX     2   /* values that one stall of a machine may move */
 
-/* A measure, and the change that is worth a sentence. */
+/* A measure, and the change that is worth a sentence. `lone`: with LONE_MAX
+ * values or fewer; of times of SIP it is T1 (RFC 3261 17.1.1.1), as an answer
+ * that comes earlier is in time. */
 static const struct measure {
 	const char *name;
 	const char *word;
 	const char *unit;
-	double least;
+	double least, lone;
 	bool is_time;
 	unsigned explains;
 	enum difference_kind kind;
 } measures[] = {
-	{"loss_pct", "Packet loss", " %", 0.5, false,
+	{"loss_pct", "Packet loss", " %", 0.5, 1.5, false,
 	 EXPLAINS_LOSS | EXPLAINS_MOS | EXPLAINS_RTP | EXPLAINS_AUDIO |
 		 EXPLAINS_DTMF,
 	 DIFFERENCE_MEDIA},
-	{"duplicates_pct", "Duplicated packets", " %", 0.5, false, EXPLAINS_RTP,
-	 DIFFERENCE_MEDIA},
-	{"reordered_pct", "Reordered packets", " %", 0.5, false,
+	{"duplicates_pct", "Duplicated packets", " %", 0.5, 1.5, false,
+	 EXPLAINS_RTP, DIFFERENCE_MEDIA},
+	{"reordered_pct", "Reordered packets", " %", 0.5, 1.5, false,
 	 EXPLAINS_RTP | EXPLAINS_MOS, DIFFERENCE_MEDIA},
-	{"rtt_ms", "Round trip time", " ms", 10, false,
+	{"rtt_ms", "Round trip time", " ms", 10, 100, false,
 	 EXPLAINS_RTT | EXPLAINS_MOS | EXPLAINS_RTP, DIFFERENCE_MEDIA},
-	{"jitter_ms", "Jitter", " ms", 3, false,
+	{"jitter_ms", "Jitter", " ms", 3, 30, false,
 	 EXPLAINS_JITTER | EXPLAINS_MOS | EXPLAINS_RTP, DIFFERENCE_MEDIA},
-	{"mos", "MOS", "", 0.1, false, EXPLAINS_MOS, DIFFERENCE_MEDIA},
-	{"ptime_ms", "Packet time", " ms", 1, false, EXPLAINS_MEDIA,
+	{"mos", "MOS", "", 0.1, 0.3, false, EXPLAINS_MOS, DIFFERENCE_MEDIA},
+	{"ptime_ms", "Packet time", " ms", 1, 3, false, EXPLAINS_MEDIA,
 	 DIFFERENCE_MEDIA},
-	{"duration_ms", "Duration of calls", " ms", 1000, true, EXPLAINS_CALLS,
-	 DIFFERENCE_TIMING},
-	{"register_ms", "Time to register", " ms", 50, true,
+	{"duration_ms", "Duration of calls", " ms", 1000, 3000, true,
+	 EXPLAINS_CALLS, DIFFERENCE_TIMING},
+	{"register_ms", "Time to register", " ms", 50, 500, true,
 	 EXPLAINS_REGISTER_TIME, DIFFERENCE_TIMING},
-	{"pdd_ms", "Post-dial delay", " ms", 50, true, EXPLAINS_DELAY,
+	{"pdd_ms", "Post-dial delay", " ms", 50, 500, true, EXPLAINS_DELAY,
 	 DIFFERENCE_TIMING},
-	{"answer", "Time", " ms", 50, true, EXPLAINS_DELAY, DIFFERENCE_TIMING},
-	{"request", "Time", " ms", 1000, true, EXPLAINS_CALLS,
+	{"answer", "Time", " ms", 50, 500, true, EXPLAINS_DELAY,
+	 DIFFERENCE_TIMING},
+	{"request", "Time", " ms", 1000, 3000, true, EXPLAINS_CALLS,
 	 DIFFERENCE_TIMING},
 };
 
@@ -114,11 +118,11 @@ static struct shift shift_of(const struct sample *a, const struct sample *b)
 	return best;
 }
 
-static bool worth(const struct measure *m, struct shift s, double factor)
+static bool worth(const struct measure *m, struct shift s, double least)
 {
 	double moved = fabs(s.after - s.before);
 
-	return moved >= factor * m->least &&
+	return moved >= least &&
 	       (!m->is_time || moved >= LEAST_SHARE * fabs(s.before));
 }
 
@@ -129,10 +133,12 @@ static bool lie_apart(const struct measure *m, const struct sample *a,
 {
 	struct shift up = {"", a->values[a->count - 1], b->values[0]};
 	struct shift down = {"", a->values[0], b->values[b->count - 1]};
+	bool lone = a->count <= LONE_MAX || b->count <= LONE_MAX;
+	double least = lone ? m->lone : SMALL_FACTOR * m->least;
 
 	if (up.after > up.before)
-		return worth(m, up, SMALL_FACTOR);
-	return down.after < down.before && worth(m, down, SMALL_FACTOR);
+		return worth(m, up, least);
+	return down.after < down.before && worth(m, down, least);
 }
 
 static bool sample_differs(const struct measure *m, const struct sample *a,
@@ -143,7 +149,7 @@ static bool sample_differs(const struct measure *m, const struct sample *a,
 	*ret = shift_of(a, b);
 	if (two_sample_ks_smallest(a->count, b->count) > LEVEL)
 		return lie_apart(m, a, b);
-	return worth(m, *ret, 1) &&
+	return worth(m, *ret, m->least) &&
 	       two_sample_ks(a->values, a->count, b->values, b->count) <= LEVEL;
 }
 
@@ -272,6 +278,7 @@ static int compare_trait(json_t *findings, const char *key, size_t trait,
 	key_part(key, 0, role);
 	f.before = c.before;
 	f.after = c.after;
+	f.single = c.single;
 	return finding_add(findings, &f,
 			   "%s%.40s%s was \"%.60s\" and is \"%.60s\" in %zu of "
 			   "%zu.",

@@ -81,6 +81,7 @@ struct side {
 	bool differs;
 	struct shape before, after;
 	struct share share; /* of the later run */
+	bool single;        /* of tally_differs() */
 };
 
 struct dialogs {
@@ -104,6 +105,12 @@ static const char *method_of(const char *label)
 static bool is_final(const char *label)
 {
 	return label[0] >= '2' && label[0] <= '9';
+}
+
+/* A request that is challenged is sent again with credentials (RFC 3261 22). */
+static bool is_challenge(const char *label)
+{
+	return strncmp(label, "401 ", 4) == 0 || strncmp(label, "407 ", 4) == 0;
 }
 
 static bool has(const struct shape *s, const char *label)
@@ -170,7 +177,9 @@ static const char *replaced(const struct side *s, size_t at)
 		if (s->before.kept[i] || !is_response(old) ||
 		    strcmp(method_of(old), method_of(label)) != 0)
 			continue;
-		if (is_final(old) == is_final(label))
+		/* the outcome, rather than a challenge on the way to it */
+		if (is_final(old) == is_final(label) &&
+		    (!is_challenge(old) || is_challenge(label)))
 			return old;
 		found = found ? found : old;
 	}
@@ -192,6 +201,7 @@ static int add_response(struct dialogs *d, const struct side *s,
 		.before = was,
 		.after = is,
 		.weight = outcome ? 2 : is_final(after),
+		.single = s->single,
 	};
 
 	str_print(same, sizeof(same), "%s|%s", before, after);
@@ -222,6 +232,7 @@ static int add_message(struct dialogs *d, const struct side *s,
 		.after = is_new ? label : NULL,
 		/* a request is the cause of its answers */
 		.weight = (outcome ? 2 : 0) + !is_response(label),
+		.single = s->single,
 	};
 
 	str_print(same, sizeof(same), "%s|%d", label, is_new);
@@ -247,6 +258,7 @@ static int add_order(struct dialogs *d, const struct side *s, const char *label,
 		.role = d->role,
 		.before = was,
 		.after = is,
+		.single = s->single,
 	};
 
 	str_print(was, sizeof(was), "%s, %s", other, label);
@@ -273,15 +285,40 @@ static bool moved(const struct shape *from, const struct shape *to, size_t at)
 	return false;
 }
 
-/* The answers to a request that is missing or new, and the ACK of an INVITE,
- * follow from it. */
-static bool follows(const struct side *other, const char *label, bool is_new)
+/* Only the challenge of a method differs, not the outcome. */
+static bool only_challenge(const struct shape *responses, const char *method)
 {
-	const struct shape *s = is_new ? &other->after : &other->before;
-	const char *cause =
-		strcmp(label, "ACK") == 0 ? "INVITE" : method_of(label);
+	bool found = false;
 
-	if (!is_response(label) && strcmp(label, "ACK") != 0)
+	for (size_t i = 0; i < responses->count; i++) {
+		const char *label = responses->labels[i];
+
+		if (responses->kept[i] || !is_final(label) ||
+		    strcmp(method_of(label), method) != 0)
+			continue;
+		if (!is_challenge(label))
+			return false;
+		found = true;
+	}
+	return found;
+}
+
+/* The answers to a request that is missing or new, and the ACK of an INVITE,
+ * follow from it; the request with credentials follows from a challenge.
+ * @param own, other  the side of the message, and the other one */
+static bool follows(const struct side *own, const struct side *other,
+		    const char *label, bool is_new)
+{
+	const struct shape *mine = is_new ? &own->after : &own->before;
+	const struct shape *s = is_new ? &other->after : &other->before;
+	bool ack = strcmp(label, "ACK") == 0;
+	const char *cause = ack ? "INVITE" : method_of(label);
+
+	if (ack && only_challenge(s, "INVITE"))
+		return true;
+	if (!is_response(label) && !ack)
+		return only_challenge(s, label);
+	if (is_challenge(label) && only_challenge(mine, cause))
 		return false;
 	for (size_t i = 0; i < s->count; i++)
 		if (!s->kept[i] && strcmp(s->labels[i], cause) == 0)
@@ -334,8 +371,8 @@ static int add_new(struct dialogs *d, const struct side *s,
 		return first ? add_order(d, s, label, old)
 			     : add_order(d, s, old, label);
 	}
-	if (follows(other, label, true) ||
-	    (strcmp(label, "ACK") == 0 && follows(s, label, true)))
+	if (follows(s, other, label, true) ||
+	    (strcmp(label, "ACK") == 0 && follows(other, s, label, true)))
 		return 0;
 	old = is_response(label) ? replaced(s, at) : NULL;
 	return old ? add_response(d, s, old, label)
@@ -369,9 +406,9 @@ static int add_side(struct dialogs *d, const struct side *s,
 			break;
 		if (s->before.kept[i] || was_replaced(s, i) ||
 		    moved(&s->before, &s->after, i) ||
-		    follows(other, s->before.labels[i], false) ||
+		    follows(s, other, s->before.labels[i], false) ||
 		    (strcmp(s->before.labels[i], "ACK") == 0 &&
-		     follows(s, "ACK", false)))
+		     follows(other, s, "ACK", false)))
 			continue;
 		err = add_message(d, s, s->before.labels[i], false);
 	}
@@ -405,6 +442,7 @@ static int read_side(struct side *s, const char *key,
 	if (!s->differs)
 		return 0;
 	s->share = change.after_of;
+	s->single = change.single;
 	err = shape_of(&s->before, change.before);
 	if (!err)
 		err = shape_of(&s->after, change.after);
@@ -470,16 +508,19 @@ static int compare_repeated(json_t *findings, const char *key,
 	struct finding f = {.kind = DIFFERENCE_RETRANSMISSION,
 			    .explains = EXPLAINS_DELAY | EXPLAINS_REGISTER_TIME,
 			    .role = role,
-			    .same_as = label,
 			    .before = was,
 			    .after = is};
 	size_t a, b;
 
 	if (!tally_differs(before->tallies, after->tallies, key, &c))
 		return 0;
+	f.single = c.single;
 	key_part(key, 0, role);
 	key_part(key, 2, dir);
 	key_part(key, 3, label);
+	/* a request, its responses and the ACK repeat each other: the first of
+	 * them is named */
+	f.same_as = strcmp(label, "ACK") == 0 ? "INVITE" : method_of(label);
 	a = c.before_of.hits;
 	b = c.after_of.hits;
 	if (!c.after || strcmp(c.after, "yes") != 0) {

@@ -67,12 +67,44 @@ static void label_of(struct entry *e)
 			*p = '?';
 }
 
+/* Both messages have the field with the same value, or neither has it. */
+static bool same_field(const char *a, const char *b, const char *name)
+{
+	struct sip_part x = {a, 0}, y = {b, 0};
+
+	if (sip_header(a, name, 0, &x) != sip_header(b, name, 0, &y))
+		return false;
+	return x.len == y.len && memcmp(x.p, y.p, x.len) == 0;
+}
+
+/* Whether b repeats a. A request, and a final response, is repeated by its
+ * transaction: the first line, branch, CSeq and tags are the same (RFC 3261
+ * 17.1.3, 17.2.3, 13.3.1.4). Its bytes may differ, as some user agents make a
+ * new session description for each. A provisional response of the same
+ * transaction may be another one. */
+static bool repeats(const char *a, const char *b)
+{
+	static const char *const fields[] = {"CSeq", "From", "To"};
+	size_t first = strcspn(a, "\r\n");
+	struct sip_part via;
+
+	if (strcmp(a, b) == 0)
+		return true;
+	if (strcspn(b, "\r\n") != first || strncmp(a, b, first) != 0 ||
+	    strncmp(a, "SIP/2.0 1", 9) == 0 || !sip_header(a, "Via", 0, &via))
+		return false;
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+		if (!same_field(a, b, fields[i]))
+			return false;
+	return same_field(a, b, "Via");
+}
+
 /* Mark a message that was there before. @return it was */
 static bool fold(struct dialog *d, const char *data, bool sent)
 {
 	for (size_t i = 0; i < d->count; i++)
 		if (d->entries[i].sent == sent &&
-		    strcmp(d->entries[i].data, data) == 0) {
+		    repeats(d->entries[i].data, data)) {
 			d->entries[i].repeated = true;
 			return true;
 		}

@@ -85,13 +85,13 @@ int finding_add(json_t *findings, const struct finding *f, const char *sentence,
 	va_end(args);
 	words = f->words ? wire_text(f->words) : NULL;
 	object = json_pack(
-		"{s:i, s:I, s:o*, s:o, s:s, s:o, s:o, s:i, s:o}", "kind",
+		"{s:i, s:I, s:o*, s:o, s:s, s:o, s:o, s:i, s:b, s:o}", "kind",
 		(int)f->kind, "scope", (json_int_t)f->explains, "words", words,
 		"same_as", wire_text(f->same_as ? f->same_as : text), "role",
 		f->role ? f->role : "", "before",
 		f->before ? wire_text(f->before) : json_null(), "after",
 		f->after ? wire_text(f->after) : json_null(), "weight",
-		f->weight, "sentence", wire_text(text));
+		f->weight, "single", f->single, "sentence", wire_text(text));
 	return json_array_append_new(findings, object) ? -ENOMEM : 0;
 }
 
@@ -214,17 +214,24 @@ static json_t *shown(const struct ranked *r)
 json_t *findings_rank(json_t *findings, const json_t *verdicts)
 {
 	json_t *list = without_repeats(findings), *named = json_array();
-	size_t count = json_array_size(list), i;
-	struct ranked *ranked = calloc(count + 1, sizeof(*ranked));
+	size_t count = 0, all = json_array_size(list), i;
+	struct ranked *ranked = calloc(all + 1, sizeof(*ranked));
 	json_t *ret = NULL;
 
-	for (i = 0; ranked && i < count; i++)
-		ranked[i] = (struct ranked){
-			.finding = json_array_get(list, i),
-			.explains =
-				explained(json_array_get(list, i), verdicts),
+	for (i = 0; ranked && i < all; i++) {
+		json_t *finding = json_array_get(list, i);
+
+		ranked[count] = (struct ranked){
+			.finding = finding,
+			.explains = explained(finding, verdicts),
 			.order = i,
 		};
+		if (json_is_true(json_object_get(finding, "single")) &&
+		    !json_array_size(ranked[count].explains))
+			json_decref(ranked[count].explains);
+		else
+			count++;
+	}
 	if (ranked && named) {
 		qsort(ranked, count, sizeof(*ranked), by_rank);
 		for (i = 0; i < count && i < DIFFERENCE_NAMED_MAX; i++)

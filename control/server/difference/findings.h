@@ -6,6 +6,7 @@
 #define OFFHOOK_SERVER_DIFFERENCE_FINDINGS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 /* Differences that are named; the others are counted. */
 #define DIFFERENCE_NAMED_MAX 5
@@ -64,13 +65,15 @@ struct finding {
 	const char *before;  /* NULL: absent */
 	const char *after;   /* NULL: absent */
 	int weight;          /* the higher one first among equals of a kind */
+	bool single;         /* it rests on one call of several: it is named
+			      * only if it explains a condition that failed */
 };
 
 /** Add a difference with a sentence. @return 0; -ENOMEM */
 int finding_add(json_t *findings, const struct finding *f, const char *sentence,
 		...) __attribute__((format(printf, 3, 4)));
 
-/** Rank and cut. @return as difference_of_runs(); findings is released */
+/** Rank and cut; leave out what may be chance. @return as difference_of_runs(); findings is released */
 json_t *findings_rank(json_t *findings, const json_t *verdicts);
 
 #endif

@@ -108,6 +108,13 @@ static double moved(struct share from, struct share to)
 	       (double)from.hits / (double)from.count;
 }
 
+/* One of several has what none of the other run has. */
+static bool rests_on_one(struct share from, struct share to)
+{
+	return (from.hits == 0 && to.hits == 1 && to.count > 1) ||
+	       (to.hits == 0 && from.hits == 1 && from.count > 1);
+}
+
 /* @return the most common value but one; NULL: there is no other */
 static const char *most_common(const json_t *tally, const char *except)
 {
@@ -162,11 +169,20 @@ bool tally_differs(const json_t *before, const json_t *after, const char *key,
 	}
 	if (!change.before && !change.after)
 		return false;
+	change.single =
+		(!change.before || rests_on_one(share_of(a, change.before),
+						share_of(b, change.before))) &&
+		(!change.after || rests_on_one(share_of(a, change.after),
+					       share_of(b, change.after)));
 	/* one that changed may stand against several that are rarer */
 	if (!change.before)
 		change.before = most_common(a, change.after);
 	if (!change.after)
 		change.after = most_common(b, change.before);
+	if (change.after) {
+		change.before_of = share_of(a, change.after);
+		change.after_of = share_of(b, change.after);
+	}
 	*ret = change;
 	return true;
 }

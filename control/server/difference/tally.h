@@ -39,6 +39,7 @@ struct tally_change {
 	struct share before_of; /* of `after` if there is one, else of `before`:
 				 * in the earlier run */
 	struct share after_of;  /* likewise, in the later run */
+	bool single; /* it rests on one of several: it may be chance */
 };
 
 /** @return the values of a key differ, and *ret is set */

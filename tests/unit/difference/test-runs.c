@@ -28,6 +28,8 @@ struct target {
 	bool update;         /* an UPDATE in the call */
 	bool request_lost;   /* the first of an OPTIONS */
 	bool hangs_up;       /* the BYE comes from the target */
+	bool challenges;     /* an INVITE without credentials */
+	bool repeats;        /* the 200, with another version of its body */
 	double ringing_ms;   /* from INVITE to 180 */
 	double loss_pct, jitter_ms, mos;
 	const char *codec; /* of RTP */
@@ -86,8 +88,8 @@ static void message(struct call *c, const char *dir, const char *line,
 		"From: <sip:1001@127.0.0.1>;tag=%s\r\n"
 		"To: <sip:1002@127.0.0.1>;tag=x%s\r\nCall-ID: %s\r\n"
 		"CSeq: %s\r\n%s",
-		line, 40000 + below(9), c->branch, c->tag, c->tag, c->id, cseq,
-		rest);
+		line, 40000u + (unsigned)c->branch[0] % 9, c->branch, c->tag,
+		c->tag, c->id, cseq, rest);
 	m = json_pack("{s:s, s:I, s:s}", "dir", dir, "mono",
 		      (json_int_t)(c->ms * 1e6), "data", data);
 	assert_int_equal(difference_run_add_message(c->run, "caller", m), 0);
@@ -114,8 +116,10 @@ static void established(struct call *c)
 	char body[1000];
 
 	c->ms += 20 + noise(2);
-	answer(c, body);
-	message(c, "received", "SIP/2.0 200 OK", "1 INVITE", body);
+	for (int i = 0; i <= c->t->repeats; i++) {
+		answer(c, body);
+		message(c, "received", "SIP/2.0 200 OK", "1 INVITE", body);
+	}
 	message(c, "sent", "ACK sip:x SIP/2.0", "1 ACK", "\r\n");
 	if (c->t->update) {
 		c->ms += 900;
@@ -135,6 +139,14 @@ static void place(struct call *c)
 {
 	char line[60];
 
+	if (c->t->challenges) {
+		message(c, "sent", "INVITE sip:1002@127.0.0.1:5060 SIP/2.0",
+			"0 INVITE", "User-Agent: offhook/1\r\n\r\n");
+		message(c, "received",
+			"SIP/2.0 407 Proxy Authentication Required", "0 INVITE",
+			"\r\n");
+		message(c, "sent", "ACK sip:x SIP/2.0", "0 ACK", "\r\n");
+	}
 	message(c, "sent", "INVITE sip:1002@127.0.0.1:5060 SIP/2.0", "1 INVITE",
 		"User-Agent: offhook/1\r\n\r\n");
 	c->ms += c->t->ringing_ms + noise(4);
@@ -337,13 +349,16 @@ PLANTED(session_line, "sdp", "The packet time in the 200 INVITE",
 		   "a=fmtp:101 0-15\r\na=ptime:40\r\n")
 PLANTED(media_address, "media_address", "192.0.2.9", t.address = "192.0.2.9")
 PLANTED(delay, "timing", "The time from INVITE to 180 INVITE",
-	t.ringing_ms = 430)
+	t.ringing_ms = 630)
 PLANTED(loss, "media", "Packet loss", t.loss_pct = 4; t.mos = 3.9)
-PLANTED(jitter, "media", "Jitter", t.jitter_ms = 15)
+PLANTED(jitter, "media", "Jitter", t.jitter_ms = 40)
 PLANTED(agent, "agent", "ran on agent agent-2", t.agent = "agent-2")
 PLANTED(parameter, "parameter", "call_interval", t.interval = "20")
 PLANTED(retransmission, "retransmission", "OPTIONS was sent",
 	t.request_lost = true)
+PLANTED(repeated_response, "retransmission", "200 INVITE was received",
+	t.repeats = true)
+PLANTED(challenge, "message", "New message 407 INVITE", t.challenges = true)
 
 /* 183 before 180, and after it. */
 static void test_names_order(void **state)
@@ -360,6 +375,86 @@ static void test_names_order(void **state)
 	assert_string_equal(json_string_value(named(all, 0, "before")),
 			    "183 INVITE, 180 INVITE");
 	json_decref(all);
+}
+
+/* The challenge is the cause of the INVITE with credentials. */
+static void test_names_missing_challenge(void **state)
+{
+	struct target challenging = usual;
+	json_t *all;
+
+	(void)state;
+	challenging.challenges = true;
+	all = differences(&challenging, &usual, 3);
+	assert_string_equal(
+		json_string_value(named(all, 0, "sentence")),
+		"Missing message 407 INVITE in 3 of 3 calls of caller: caller "
+		"did not receive it any more.");
+	assert_null(named(all, 1, "sentence"));
+	json_decref(all);
+}
+
+/* A refusal stands for the 200, though it came in place of the challenge. */
+static void test_names_refusal_before_challenge(void **state)
+{
+	struct target challenging = usual, refusing = usual;
+	json_t *all;
+
+	(void)state;
+	challenging.challenges = true;
+	refusing.refusal = 503;
+	all = differences(&challenging, &refusing, 3);
+	assert_string_equal(json_string_value(named(all, 0, "before")), "200");
+	assert_string_equal(json_string_value(named(all, 0, "after")), "503");
+	json_decref(all);
+}
+
+/* One of three calls differs. That is chance, unless a condition failed. */
+static void test_names_single_call_that_fails(void **state)
+{
+	struct target quiet = usual, refusing = usual;
+	const struct target *odd[] = {&quiet, &refusing};
+
+	(void)state;
+	quiet.no_ringing = true;
+	refusing.refusal = 503;
+	refusing.condition = "caller: every call is established";
+	for (size_t i = 0; i < 2; i++) {
+		struct difference_run *a = run_of(&usual, 3);
+		struct difference_run *b = run_of(&usual, 2);
+		struct call call = {.run = b, .t = odd[i], .id = "odd"};
+		json_t *all;
+
+		setup(b, odd[i]);
+		place(&call);
+		all = difference_of_runs(a, b);
+		if (!i)
+			assert_null(named(all, 0, "sentence"));
+		else
+			assert_non_null(strstr(
+				json_string_value(named(all, 0, "sentence")),
+				"503 in 1 of 3 calls of caller; before "
+				"with 200"));
+		json_decref(all);
+		difference_run_free(a);
+		difference_run_free(b);
+	}
+}
+
+/* Of one call, what a stall of the machine makes is not named; of three it
+ * is. */
+static void test_names_delay_by_values(void **state)
+{
+	struct target slow = usual;
+
+	(void)state;
+	slow.ringing_ms = 430;
+	for (size_t calls = 1; calls <= 3; calls++) {
+		json_t *all = differences(&usual, &slow, calls);
+
+		assert_int_equal(named(all, 0, "sentence") != NULL, calls > 2);
+		json_decref(all);
+	}
 }
 
 /* A fifth of the calls is slow: the median does not show it. */
@@ -512,6 +607,12 @@ int main(void)
 		cmocka_unit_test(test_names_agent),
 		cmocka_unit_test(test_names_parameter),
 		cmocka_unit_test(test_names_retransmission),
+		cmocka_unit_test(test_names_repeated_response),
+		cmocka_unit_test(test_names_challenge),
+		cmocka_unit_test(test_names_missing_challenge),
+		cmocka_unit_test(test_names_refusal_before_challenge),
+		cmocka_unit_test(test_names_single_call_that_fails),
+		cmocka_unit_test(test_names_delay_by_values),
 		cmocka_unit_test(test_names_order),
 		cmocka_unit_test(test_names_slow_part),
 		cmocka_unit_test(test_names_some_refusals),
