@@ -3,10 +3,12 @@
 kamailio takes calls at 10.99.0.2:5080 and sends them to 10.99.0.2:5060. The user part
 of the URI selects how rtpengine changes the SDP towards the called side."""
 import shutil
+import socket
 import subprocess
 import time
 
 import logs
+from peers import Kamailio
 
 RTPENGINE, KAMAILIO = shutil.which("rtpengine"), shutil.which("kamailio")
 HOST, SIP_PORT = "10.99.0.2", 5080
@@ -128,3 +130,86 @@ class RtpengineProxy:
     def __exit__(self, *_):
         for part in self._parts:
             part.stop()
+
+
+class RtpengineDaemon:
+    """rtpengine alone, with an address of its own on the loopback device; no root is needed.
+
+    ADDRESSES: of its interfaces `near` (the first one, usually taken) and `other`."""
+
+    ADDRESSES = {"near": "127.0.0.2", "other": "127.0.0.3"}
+
+    def __init__(self, folder, control_port, ports):
+        self._log, self._control = folder / "rtpengine.log", control_port
+        self._command = [
+            RTPENGINE, "--foreground", "--log-stderr", "--log-level=6", "--table=-1",
+            *(f"--interface={name}/{host}" for name, host in self.ADDRESSES.items()),
+            f"--listen-ng=127.0.0.1:{control_port}", "--num-threads=2",
+            f"--port-min={ports[0]}", f"--port-max={ports[1]}", "--config-file=none"]
+
+    def __enter__(self):
+        with logs.opened(self._log) as log:
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
+        deadline = time.monotonic() + 30
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                self.__exit__()
+                raise RuntimeError(self._log.read_text(errors="replace")[-logs.TAIL:])
+        return self
+
+    def _answers(self):
+        """Whether it answers a ping of its control protocol."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            s.connect(("127.0.0.1", self._control))
+            s.settimeout(0.5)
+            try:
+                s.send(b"1 d7:command4:pinge")
+                return b"pong" in s.recv(4096)
+            except (ConnectionRefusedError, socket.timeout):
+                time.sleep(0.1)
+                return False
+
+    def __exit__(self, *_):
+        self._process.terminate()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+class RelayingRegistrar(Kamailio):
+    """The registrar of the quickstart, with rtpengine in the path of media.
+
+    PEER: who calls it is sent to a user agent at peer_port, without registration."""
+
+    PEER = "1005"
+    FLAGS = "replace-origin replace-session-connection"
+
+    def __init__(self, folder, port, control_port, peer_port, offer="ICE=remove", answer="",
+                 relayed=True, answered="", routes="", edits=()):
+        """offer, answer: further flags of rtpengine; relayed: rtpengine is in the path;
+        answered: what else is done with a reply; routes: as of Kamailio;
+        edits: (pattern, text) of its configuration"""
+        nothing = "$var(relayed) = 0;"
+        engage = f'rtpengine_manage("{self.FLAGS} {offer}");' if relayed else nothing
+        to_peer = (f'\tif (is_method("INVITE|ACK|CANCEL") && $rU == "{self.PEER}") {{\n'
+                   f'\t\trecord_route();\n\t\tif (is_method("INVITE")) {{ {engage} }}\n'
+                   '\t\tt_on_reply("MEDIA");\n'
+                   f'\t\t$du = "sip:127.0.0.1:{peer_port}";\n\t\tt_relay();\n\t\texit;\n\t}}\n')
+        super().__init__(folder, port, routes=routes + to_peer)
+        cfg = self._folder / "cfg"
+        text = self._edited(
+            cfg.read_text(), r'loadmodule "rtpproxy\.so"\nmodparam[^\n]*\nmodparam[^\n]*',
+            'loadmodule "rtpengine.so"\n'
+            f'modparam("rtpengine", "rtpengine_sock", "udp:127.0.0.1:{control_port}")')
+        reply = f'rtpengine_manage("{self.FLAGS} {answer}"); {answered}' if relayed else nothing
+        text = self._edited(text, r'(has_body\([^{]*\{\s*)rtpproxy_manage\("co"\);', f"\\g<1>{reply}")
+        text = self._edited(text, r'(record_route\(\);\s*#!ifdef WITH_RELAY\s*)rtpproxy_manage\("co"\);',
+                            f"\\g<1>{engage}")
+        text = text.replace('rtpproxy_manage("co");', "rtpengine_manage();" if relayed else nothing)
+        # one process, so that 180 and 200 do not overtake each other
+        for pattern, by in (("\nchildren=2\n", "\nchildren=1\n"), *edits):
+            text = self._edited(text, pattern, by)
+        cfg.write_text(text)
+        self._command += ["-A", "WITH_RELAY"]
