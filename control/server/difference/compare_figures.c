@@ -37,7 +37,7 @@ static const struct measure {
 	 EXPLAINS_RTP, DIFFERENCE_MEDIA},
 	{"reordered_pct", "Reordered packets", " %", 0.5, 1.5, false,
 	 EXPLAINS_RTP | EXPLAINS_MOS, DIFFERENCE_MEDIA},
-	{"rtt_ms", "Round trip time", " ms", 10, 100, false,
+	{"rtt_ms", "Round trip time", " ms", 10, 200, false,
 	 EXPLAINS_RTT | EXPLAINS_MOS | EXPLAINS_RTP, DIFFERENCE_MEDIA},
 	{"jitter_ms", "Jitter", " ms", 3, 30, false,
 	 EXPLAINS_JITTER | EXPLAINS_MOS | EXPLAINS_RTP, DIFFERENCE_MEDIA},
