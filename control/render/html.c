@@ -362,6 +362,7 @@ static void call_row(struct document *d, const json_t *call)
 static void calls(struct document *d, const json_t *report)
 {
 	const json_t *items = json_object_get(report, "calls");
+	const json_t *omitted = json_object_get(report, "calls_omitted");
 	size_t more;
 
 	if (!json_array_size(items))
@@ -372,7 +373,7 @@ static void calls(struct document *d, const json_t *report)
 			"<th>End</th></tr>\n");
 	more = rows(d, items, CALLS_MAX, figures_call_failed, call_row);
 	document_put(d, "</table>");
-	left_out(d, more, "calls");
+	left_out(d, more + (size_t)json_integer_value(omitted), "calls");
 	document_put(d, "</section>\n");
 }
 

@@ -12,6 +12,7 @@
  *   calls, registrations
  *                  arrays of the events of these kinds (docs/internals/wire.md)
  *   agents         array of {role, name}
+ *   calls_omitted  number of calls beyond those of `calls`
  *   series         array of {role, dir, measure, unit, points}
  *   messages       array of SIP messages {t_ms, role, dir, transport, peer,
  *                  line, text}

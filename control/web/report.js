@@ -375,7 +375,8 @@ function draw(report) {
   drawTester(model);
   drawTimeline(model);
   drawCalls(model, byId('calls-body'), { open: PRINT, pick: (call) => choose(model.conversationOf(call.call)) });
-  byId('calls-note').textContent = `${plural(model.calls.length, 'call')}; what differs is shown first`;
+  const unread = model.report.calls_omitted;
+  byId('calls-note').textContent = `${plural(model.calls.length, 'call')}${unread ? `, without ${unread.toLocaleString('en')} later ones` : ''}; what differs is shown first`;
   drawFiles(model);
   drawAnchors(model);
   if (model.run.phase === 'done') drawChanges(model).catch((error) => complain(error.message));

@@ -58,6 +58,13 @@ class Rows:
         return self.db.execute(f"INSERT INTO run ({names}) VALUES ({marks})",
                                list(row.values())).lastrowid
 
+    def calls(self, run_id, count):
+        call = {"t": T0 * 1000000, "mono": 1, "kind": "call", "established": True}
+        self.db.executemany(
+            "INSERT INTO event (run_id, lease_id, role, t_us, event_json, kind) VALUES (?,?,?,?,?,?)",
+            [(run_id, "lease", "caller", T0 * 1000000, json.dumps(call | {"call": f"caller-{i}"}),
+              "call") for i in range(count)])
+
     def points(self, run_id, role, direction, measure, t, agents,
                with_sketch=True):
         """One interval; agents is a list with the samples of each agent."""
@@ -105,6 +112,7 @@ def server():
         rows.points(2, "callee", "out", "rtp_jitter", T0, [[0.1, 0.3]])
         rows.points(3, "caller", "in", "rtp_jitter", T0, [[1.0], [2.0]],
                     with_sketch=False)
+        rows.calls(5, 5003)
         rows.db.commit()
         rows.db.close()
         c.start()
@@ -332,6 +340,22 @@ def test_latest_of_test_and_project(server):
             "result_description", "session_id", "started_at", "status",
             "stopped_at"}}
     assert answer["tests"][1]["run"] is None
+
+
+def report_data(server, number):
+    answer = server.session.get(f"{server.url}/run/details/{uuid.UUID(int=number)}/data",
+                                auth=server.keys["admin"], timeout=60)
+    assert answer.ok, answer.text
+    return answer.json()
+
+
+def test_calls_beyond_those_of_a_report_are_counted(server):
+    """The fixture's run 5 has three more than the 5000 that a report has."""
+    data = report_data(server, 5)
+    assert (len(data["calls"]), data["calls_omitted"]) == (5000, 3)
+    page = server.request("GET", "/runs/5/report/html").text
+    assert "4803 calls are left out" in page  # of a table of 200
+    assert "calls_omitted" not in report_data(server, 2)
 
 
 def test_delete_takes_only_what_is_over(server):

@@ -124,6 +124,7 @@ static int write_events(struct report *r)
 		{"sipp", "sipp"},
 	};
 	struct buf text;
+	int64_t calls = 0;
 	int err = 0;
 
 	buf_init(&text, REPORT_DATA_BYTES);
@@ -136,6 +137,12 @@ static int write_events(struct report *r)
 					 text.used);
 	}
 	buf_release(&text);
+	if (!err)
+		err = store_report_event_count(r->store, r->run.id, "call",
+					       &calls);
+	if (!err && calls > REPORT_EVENTS_MAX)
+		writer_integer(&r->w, "calls_omitted",
+			       calls - REPORT_EVENTS_MAX);
 	return err;
 }
 

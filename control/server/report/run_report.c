@@ -73,6 +73,22 @@ static int set_events(struct store *store, int64_t run_id, json_t *report,
 	return set_text(report, name, &text);
 }
 
+static int set_calls(struct store *store, int64_t run_id, json_t *report)
+{
+	int64_t total;
+	int err = set_events(store, run_id, report, "call", "calls");
+
+	if (!err)
+		err = store_report_event_count(store, run_id, "call", &total);
+	if (!err && total > REPORT_EVENTS_MAX)
+		err = json_object_set_new(
+			      report, "calls_omitted",
+			      json_integer(total - REPORT_EVENTS_MAX))
+			      ? -ENOMEM
+			      : 0;
+	return err;
+}
+
 static int set_series(struct store *store, int64_t run_id, json_t *report)
 {
 	struct writer w;
@@ -168,7 +184,7 @@ static int collect(struct store *store, enum render_format format, json_t *run,
 		err = json_object_set_new(report, "agents", agents) ? -ENOMEM
 								    : 0;
 	if (!err)
-		err = set_events(store, id, report, "call", "calls");
+		err = set_calls(store, id, report);
 	if (!err)
 		err = set_events(store, id, report, "register",
 				 "registrations");

@@ -259,6 +259,18 @@ int store_report_events(struct store *store, int64_t run_id, const char *kind,
 	return err ? err : buf_add(text, "]", 1);
 }
 
+int store_report_event_count(struct store *store, int64_t run_id,
+			     const char *kind, int64_t *ret)
+{
+	const struct db_value params[] = {DB_I(run_id), db_text(kind)};
+	int rows = db_query(store_reader(store),
+			    "SELECT count(*) FROM event "
+			    "WHERE run_id = $1 AND kind = $2",
+			    params, 2, db_integer_row, ret);
+
+	return rows < 0 ? rows : 0;
+}
+
 /* ---- SIP messages ---- */
 
 int store_report_message_count(struct store *store, int64_t run_id,

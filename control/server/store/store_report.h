@@ -67,6 +67,10 @@ int store_report_last_attempt(struct store *store, int64_t run_id,
 int store_report_events(struct store *store, int64_t run_id, const char *kind,
 			struct buf *text);
 
+/** Count the events of a kind. @return 0; -EIO */
+int store_report_event_count(struct store *store, int64_t run_id,
+			     const char *kind, int64_t *ret);
+
 /**
  * Write an array of every series with its points {t, n, min, avg, max}. If
  * several agents share a role the points of one interval are merged. These
