@@ -1,5 +1,6 @@
 """Captured calls become tests by `offhook import`, and run by `offhook local`."""
 import os
+import re
 import subprocess
 
 import yaml
@@ -27,18 +28,19 @@ class Importer:
         """@return the text of the file, what was said"""
         done = self.offhook("import", capture, "-o", name, *options)
         assert done.returncode == 0, done.stderr
-        return (self.folder / name).read_text(), done.stderr
+        wrote = re.search("wrote (.*)", done.stderr)[1]
+        return (self.folder / wrote).read_text(), done.stderr
 
-    def run(self, name, **variables):
-        """Apply the file to a controller and run its test, with wide limits.
+    def run(self, name, *options, **variables):
+        """Apply the file to a controller and run its tests, with wide limits.
         @return passed, what was said"""
         document = yaml.safe_load((self.folder / name).read_text())
-        for conditions in document["tests"][0]["conditions"]:
+        for conditions in [c for test in document["tests"] for c in test["conditions"]]:
             wide = WIDE.get(conditions["condition_type"].removeprefix("caller-"))
             for condition in conditions["conditions"] if wide else ():
                 condition["value"] = wide
         (self.folder / name).write_text(yaml.safe_dump(document))
-        done = self.offhook("local", name, "--bind", self.bind, "--rtp-ports",
+        done = self.offhook("local", name, *options, "--bind", self.bind, "--rtp-ports",
                             f"{self.rtp[0]}-{self.rtp[1]}", **variables)
         assert done.returncode in (0, 1), done.stdout + done.stderr
         return done.returncode == 0, done.stdout

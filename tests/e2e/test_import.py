@@ -2,6 +2,7 @@
 import re
 
 import pytest
+import yaml
 
 from capture import Capture
 from importer import Answering, Importer, action_of, types
@@ -55,7 +56,7 @@ def lab(tmp_path_factory, build):
 def test_several_calls_are_listed(lab):
     done = lab.offhook("import", lab.file)
     assert (done.returncode, done.stdout) == (2, "")
-    assert re.search(r"has 3 calls: choose one with --call\n  1  4401001 to 4402002: established, \d+\.\d s\n"
+    assert re.search(r"has 3 calls: choose one with --call, or all\n  1  4401001 to 4402002: established, \d+\.\d s\n"
                      r"  2  sipp to 4401002: established, \d+\.\d s\n  3  4401001 to 4402003: not established, 486\n", done.stderr)
     assert lab.offhook("import", lab.file, "--call", "4").returncode == 1
     assert lab.offhook("import", lab.file, "--call", "0").returncode == 2
@@ -88,6 +89,25 @@ def test_a_call_of_sipp_runs_again_and_passes(lab):
         passed, report = lab.run("sipp.yaml")
     assert passed, report
     assert "X-Customer: Mustermann 4711471" in callee.said and "Signal=5" in callee.said
+
+
+def test_all_calls_are_one_file(lab):
+    text, said = lab.imported(lab.file, "all.yaml", "--call", "all", "--expect-failure")
+    document = yaml.safe_load(text)
+    names = [test["name"] for test in document["tests"]]
+    assert names == ["Call from 4401001 to 4402002", "Call from sipp to 4401002", "Call from 4401001 to 4402003"]
+    assert [len(document[k]) for k in ("projects", "agent_pools", "targets", "credential_pools")] == [1, 1, 3, 3]
+    assert "Call 3: The call failed with 486" in said
+    with lab.answer("4402003", "--actions", '[["reject","486"]]'):
+        passed, report = lab.run("all.yaml", "--test", names[2])
+    assert passed, report
+    (lab.folder / "tests").mkdir()
+    text, said = lab.imported(lab.file, "tests", "--call", "all", "--anonymise")
+    for word in ("4401001", "4402002", "4402003", "4401002", "Erika", "Mustermann", "4711471", "127.0.0.1"):
+        assert word.lower() not in (text + said).lower(), word
+    first, _, third = (test["steps"][0][0] for test in yaml.safe_load(text)["tests"])
+    users = [pool["credentials"][0]["username"] for pool in yaml.safe_load(text)["credential_pools"]]
+    assert users[0] == users[2] and first["dial_destination"] != third["dial_destination"]
 
 
 def test_a_refused_call_fails_in_the_same_way(lab):

@@ -98,7 +98,7 @@ static const char import_help[] =
 	"What cannot be carried over is said on standard error and in the file\n"
 	"(docs/reference/import.md).\n"
 	"\n"
-	"  --call N           which call, if there are several; without it they are\n"
+	"  --call N|all       which call, if there are several; without it they are\n"
 	"                     listed\n"
 	"  -o FILE|DIR        write there (default: standard output)\n"
 	"  --target URI       call this system (default: the one of the capture)\n"

@@ -22,7 +22,8 @@ struct pair {
 };
 
 struct anonymise {
-	const struct dialogs_call *call; /* NULL: off */
+	const struct dialogs_call
+		*call; /* whose texts are replaced; NULL: off */
 	struct pair pair[ANONYMISE_MAX];
 	size_t pairs;
 	unsigned used; /* numbers handed out */
@@ -80,17 +81,25 @@ static void add_names(struct anonymise *a, const char *text)
 	}
 }
 
-int anonymise_new(struct anonymise **ret, const struct dialogs_call *call)
+int anonymise_new(struct anonymise **ret)
 {
 	struct anonymise *a = calloc(1, sizeof(*a));
 
 	if (!a)
 		return -ENOMEM;
-	a->call = call;
-	for (size_t i = 0; call && i < call->messages; i++)
-		add_names(a, call->message[i].text);
 	*ret = a;
 	return 0;
+}
+
+void anonymise_learn(struct anonymise *a, const struct dialogs_call *call)
+{
+	for (size_t i = 0; i < call->messages; i++)
+		add_names(a, call->message[i].text);
+}
+
+void anonymise_use(struct anonymise *a, const struct dialogs_call *call)
+{
+	a->call = call;
 }
 
 struct anonymise *anonymise_free(struct anonymise *a)

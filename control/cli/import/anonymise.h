@@ -11,7 +11,7 @@
 
 #include "control/cli/import/dialogs.h"
 
-#define ANONYMISE_MAX 1024 /* originals; more become "x" */
+#define ANONYMISE_MAX 8192 /* originals; more become "x" */
 
 enum anonymise_kind {
 	ANONYMISE_USER, /* or a number */
@@ -22,11 +22,16 @@ enum anonymise_kind {
 
 struct anonymise;
 
-/** @param call  borrowed: a replacement is no text that occurs in its messages;
- *               NULL: nothing is replaced
- * @return 0; -ENOMEM */
-int anonymise_new(struct anonymise **ret, const struct dialogs_call *call);
+/** Nothing is replaced before anonymise_use(). @return 0; -ENOMEM */
+int anonymise_new(struct anonymise **ret);
 struct anonymise *anonymise_free(struct anonymise *a);
+
+/** Let no replacement contain a user, name or host of this call; before the
+ * first replacement. */
+void anonymise_learn(struct anonymise *a, const struct dialogs_call *call);
+/** Replace from now on, by nothing that occurs in the messages of this call.
+ * @param call  borrowed until the next one */
+void anonymise_use(struct anonymise *a, const struct dialogs_call *call);
 
 /** Whether texts are replaced. */
 bool anonymise_is_on(const struct anonymise *a);

@@ -17,6 +17,7 @@
 #include "base/str.h"
 #include "control/cli/common/exit_code.h"
 #include "control/cli/import/call_capture.h"
+#include "control/cli/import/call_summary.h"
 #include "control/cli/import/test_code.h"
 #include "control/yaml/yaml_write.h"
 
@@ -24,11 +25,13 @@
 	"# yaml-language-server: $schema=offhook.schema.json\n" \
 	"# offhook apply -f FILE; secrets come from the environment\n"
 #define AGENT_POOL "lab"
+#define ALL_NAME   "imported-calls" /* of a file in a folder */
 
 struct import {
 	const char *path;
 	const char *output; /* NULL: standard output */
 	uint64_t number;    /* of the call, from 1; 0: the only one */
+	bool all;           /* calls, in one file */
 	struct test_code_options options;
 };
 
@@ -81,9 +84,12 @@ static int read_options(struct import *o, int argc, char **argv)
 			o->output = optarg;
 		else if (code != 'c')
 			return complain("wrong option %s", argv[optind - 1]);
+		else if (strcmp(optarg, "all") == 0)
+			o->all = true;
 		else if (str_to_u64(optarg, DIALOGS_CALLS_MAX, &o->number) ||
 			 o->number == 0)
-			return complain("--call is a number from 1 to %d",
+			return complain("--call is a number from 1 to %d, "
+					"or all",
 					DIALOGS_CALLS_MAX);
 	}
 	if (optind + 1 != argc)
@@ -103,9 +109,9 @@ static void print_text(const char *text)
 
 static void print_call(size_t number, const struct dialogs_call *c)
 {
-	struct test_code_summary s;
+	struct call_summary s;
 
-	if (test_code_summarise(c, &s)) {
+	if (call_summary_make(c, &s)) {
 		fprintf(stderr, "  %zu  cannot be read\n", number);
 		return;
 	}
@@ -123,7 +129,7 @@ static void print_call(size_t number, const struct dialogs_call *c)
 static int list_calls(const struct import *o, struct dialogs *d)
 {
 	fprintf(stderr,
-		"offhook import: %s has %zu calls: choose one with --call\n",
+		"offhook import: %s has %zu calls: choose one with --call, or all\n",
 		o->path, dialogs_count(d));
 	for (size_t i = 0; i < dialogs_count(d); i++)
 		print_call(i + 1, dialogs_call(d, i));
@@ -159,7 +165,9 @@ static void output_path(const struct import *o, const json_t *document,
 			char ret[static PATH_MAX])
 {
 	json_t *test = json_array_get(json_object_get(document, "tests"), 0);
-	const char *name = json_string_value(json_object_get(test, "name"));
+	const char *name =
+		o->all ? ALL_NAME
+		       : json_string_value(json_object_get(test, "name"));
 	struct stat st;
 	int length;
 
@@ -175,14 +183,16 @@ static void output_path(const struct import *o, const json_t *document,
 		ret[length + 1] = '-';
 }
 
-static int import_call(const struct import *o, const struct dialogs *d,
-		       const struct dialogs_call *call)
+/* @param call  NULL: all */
+static int import_calls(const struct import *o, struct dialogs *d,
+			const struct dialogs_call *call)
 {
 	json_t *document = NULL, *notes = NULL, *note;
 	char path[PATH_MAX];
 	int status;
 	size_t i;
-	int err = test_code_make(d, call, &o->options, &document, &notes);
+	int err = call ? test_code_make(d, call, &o->options, &document, &notes)
+		       : test_code_make_all(d, &o->options, &document, &notes);
 
 	if (err == -EINVAL)
 		return complain("--target is a SIP URI, as "
@@ -218,6 +228,8 @@ static int choose_call(const struct import *o, struct dialogs *d)
 			o->path);
 		return CLI_EXIT_FAILED;
 	}
+	if (o->all)
+		return import_calls(o, d, NULL);
 	if (!o->number && count > 1)
 		return list_calls(o, d);
 	if (o->number > count) {
@@ -225,8 +237,8 @@ static int choose_call(const struct import *o, struct dialogs *d)
 			o->path, count);
 		return CLI_EXIT_FAILED;
 	}
-	return import_call(o, d,
-			   dialogs_call(d, o->number ? o->number - 1 : 0));
+	return import_calls(o, d,
+			    dialogs_call(d, o->number ? o->number - 1 : 0));
 }
 
 int import_main(int argc, char **argv)

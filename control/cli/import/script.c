@@ -36,7 +36,7 @@ struct step {
 
 struct maker {
 	const struct dialogs_call *call;
-	const struct test_code_summary *summary;
+	const struct call_summary *summary;
 	struct anonymise *anonymise;
 	const char *host;
 	json_t *notes;
@@ -412,7 +412,7 @@ static const char *mode_of_digits(struct maker *k)
 
 static void append_established(struct maker *k)
 {
-	const struct test_code_summary *s = k->summary;
+	const struct call_summary *s = k->summary;
 	int64_t at_ns = s->established_ns;
 
 	append_number(k, "assert_established",
@@ -437,9 +437,8 @@ static void append_established(struct maker *k)
 }
 
 int script_make(const struct dialogs_call *call,
-		const struct test_code_summary *summary,
-		struct anonymise *anonymise, const char *host, json_t *notes,
-		struct script *ret)
+		const struct call_summary *summary, struct anonymise *anonymise,
+		const char *host, json_t *notes, struct script *ret)
 {
 	struct maker *k = calloc(1, sizeof(*k));
 

@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "control/cli/import/anonymise.h"
-#include "control/cli/import/test_code.h"
+#include "control/cli/import/call_summary.h"
 
 struct script {
 	json_t *actions;       /* new reference */
@@ -24,9 +24,8 @@ struct script {
  * @return 0; -ENOMEM
  */
 int script_make(const struct dialogs_call *call,
-		const struct test_code_summary *summary,
-		struct anonymise *anonymise, const char *host, json_t *notes,
-		struct script *ret);
+		const struct call_summary *summary, struct anonymise *anonymise,
+		const char *host, json_t *notes, struct script *ret);
 
 /** Append a sentence, once. */
 void script_note(json_t *notes, const char *fmt, ...)

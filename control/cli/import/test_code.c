@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -12,6 +11,8 @@
 #include "base/codec_names.h"
 #include "base/str.h"
 #include "control/cli/import/anonymise.h"
+#include "control/cli/import/call_summary.h"
+#include "control/cli/import/conditions.h"
 #include "control/cli/import/custom_headers.h"
 #include "control/cli/import/script.h"
 
@@ -23,12 +24,6 @@
 #define PTIME_MAX_MS    120
 /* Seconds, of a call that was captured as failed, if it is established now. */
 #define DURATION_FAILED "2"
-/* What a condition allows beyond what was seen. */
-#define DELAY_FACTOR  2
-#define DELAY_MORE_MS 1000
-#define LOSS_MORE_PCT 0.5
-#define MOS_LESS      0.2
-#define MOS_PACKETS   50 /* fewer give no figure to hold on to */
 
 struct target {
 	char host[SIP_TEXT_BYTES];
@@ -40,7 +35,7 @@ struct maker {
 	const struct dialogs *dialogs;
 	const struct dialogs_call *call;
 	const struct test_code_options *options;
-	struct test_code_summary seen;
+	struct call_summary seen;
 	struct anonymise *anonymise;
 	struct target target;
 	struct sip_audio offer, answer;
@@ -51,95 +46,6 @@ struct maker {
 	char name[NAME_BYTES];
 	json_t *notes;
 };
-
-/* ---- what was seen ---- */
-
-static bool initial_invite(const struct dialogs_message *m)
-{
-	return !m->status && m->of_caller && !m->within &&
-	       strcmp(m->method, "INVITE") == 0;
-}
-
-static bool has_credentials(const char *text)
-{
-	char value[SIP_TEXT_BYTES];
-
-	return sip_text_header(text, "Authorization", 0, value) ||
-	       sip_text_header(text, "Proxy-Authorization", 0, value) ||
-	       strcasestr(text, "\nAuthorization:") ||
-	       strcasestr(text, "\nProxy-Authorization:");
-}
-
-static bool answers_initial(const struct test_code_summary *s,
-			    const struct dialogs_message *m)
-{
-	return m->status && m->of_caller && s->invite &&
-	       m->cseq <= s->invite->cseq && strcmp(m->method, "INVITE") == 0;
-}
-
-static void summarise_message(struct test_code_summary *s,
-			      const struct dialogs_message *m)
-{
-	bool bye = !m->status && strcmp(m->method, "BYE") == 0;
-	bool cancel =
-		!m->status && m->of_caller && strcmp(m->method, "CANCEL") == 0;
-
-	if (initial_invite(m)) {
-		s->first = s->first ? s->first : m;
-		s->invite_ns = s->invite_ns ? s->invite_ns : m->ns;
-		s->challenged |= has_credentials(m->text);
-		if (!s->final || s->final->status >= 300)
-			s->invite = m;
-	} else if (answers_initial(s, m)) {
-		if (m->status >= 180 && m->status < 200 && !s->ringing_ns)
-			s->ringing_ns = m->ns;
-		if (m->status >= 200 && (!s->final || s->final->status >= 300))
-			s->final = m;
-		if (s->final == m && m->status < 300)
-			s->established_ns = m->ns;
-	} else if ((bye || (cancel && !s->established_ns)) && !s->ended) {
-		s->ended = true;
-		s->by_caller = m->of_caller;
-		s->end_ns = m->ns;
-	}
-}
-
-static void read_user(const char *uri, struct sip_name *ret)
-{
-	char text[SIP_TEXT_BYTES];
-	size_t n = strcspn(uri, " \r\n");
-
-	if (n < sizeof(text)) {
-		memcpy(text, uri, n);
-		text[n] = '\0';
-		sip_text_name(text, ret);
-	}
-}
-
-int test_code_summarise(const struct dialogs_call *call,
-			struct test_code_summary *ret)
-{
-	struct test_code_summary s = {.invite_ns = 0};
-	char from[SIP_TEXT_BYTES];
-	const char *uri;
-
-	for (size_t i = 0; i < call->messages; i++)
-		summarise_message(&s, &call->message[i]);
-	if (!s.invite || !sip_text_header(s.invite->text, "From", 0, from) ||
-	    !sip_text_name(from, &s.from))
-		return -EBADMSG;
-	/* contacts of a 3xx come from the target */
-	uri = strchr(s.first->text, ' ');
-	if (uri)
-		read_user(uri + 1, &s.to);
-	if (!s.to.host[0] && !s.to.user[0])
-		return -EBADMSG;
-	if (!s.ended)
-		s.end_ns = call->last_ns;
-	s.code = s.final ? s.final->status : 0;
-	*ret = s;
-	return 0;
-}
 
 /* ---- target and accounts ---- */
 
@@ -202,7 +108,7 @@ static bool is_name(const char *host)
  * @return NULL: both have addresses */
 static const char *domain(const struct maker *k)
 {
-	const struct test_code_summary *s = &k->seen;
+	const struct call_summary *s = &k->seen;
 
 	return is_name(s->from.host) ? s->from.host
 	       : is_name(s->to.host) ? s->to.host
@@ -414,7 +320,7 @@ static void set_headers(struct maker *k, json_t *action)
 
 static void set_duration(struct maker *k, json_t *action)
 {
-	const struct test_code_summary *s = &k->seen;
+	const struct call_summary *s = &k->seen;
 	char text[STR_DECIMAL_BYTES];
 	int64_t ns = s->end_ns - s->established_ns;
 
@@ -460,145 +366,11 @@ static json_t *call_action(struct maker *k, const struct script *script)
 	return action;
 }
 
-/* ---- conditions ---- */
-
-/* Add a condition to the record of its type, which may occur once. */
-static void add_condition(json_t *list, const char *suffix, json_t *entry)
-{
-	json_t *record;
-	char type[40];
-	size_t i;
-
-	str_print(type, sizeof(type), "caller-%s", suffix);
-	json_array_foreach(list, i, record)
-	{
-		const char *known = json_string_value(
-			json_object_get(record, "condition_type"));
-
-		if (strcmp(known, type) == 0) {
-			json_array_append_new(
-				json_object_get(record, "conditions"), entry);
-			return;
-		}
-	}
-	json_array_append_new(list, json_pack("{s:s, s:s, s:[o]}", "role",
-					      "caller", "condition_type", type,
-					      "conditions", entry));
-}
-
-static json_t *sip_entry(const char *method, const char *cseq,
-			 const char *field, const char *type, const char *value)
-{
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "direction",
-			 "received", "cseq", cseq, "method", method, "field",
-			 field, "type", type, "value", value);
-}
-
-/* The codec of the answer: its payload type if RFC 3551 gives it, else its name. */
-static void add_codec(struct maker *k, json_t *list)
-{
-	const struct sip_codec *c = &k->answer.codec[0];
-	char value[64];
-
-	if (!k->has_answer || !k->answer.codecs)
-		return;
-	if (!codec_name_find(c->name)) {
-		script_note(k->notes,
-			    "The call used %s, which Offhook does not have.",
-			    c->name);
-		return;
-	}
-	if (c->pt < 35)
-		str_print(value, sizeof(value), "AVP %u", c->pt);
-	else
-		str_print(value, sizeof(value), "%.*s/",
-			  (int)strcspn(c->name, "/"), c->name);
-	add_condition(list, "sip-conditions",
-		      sip_entry("200", "INVITE", "sdp", "has", value));
-}
-
-static void add_media(struct maker *k, json_t *list)
-{
-	const struct dialogs_media *m = &k->call->media;
-	char value[32];
-
-	if (!m->seen || m->packets < MOS_PACKETS) {
-		script_note(k->notes,
-			    "The capture has no RTP for the caller that could "
-			    "be measured: there is no condition on MOS and "
-			    "loss.");
-		return;
-	}
-	if (m->has_mos && m->mos - MOS_LESS >= 1) {
-		str_print(value, sizeof(value), "%.1f",
-			  floor((m->mos - MOS_LESS) * 10) / 10);
-		add_condition(
-			list, "mos-conditions",
-			json_pack("{s:s, s:s}", "type", "ge", "value", value));
-	}
-	str_print(value, sizeof(value), "%.1f",
-		  fmin(100, ceil((m->loss_pct + LOSS_MORE_PCT) * 10) / 10));
-	add_condition(list, "loss-conditions",
-		      json_pack("{s:s, s:s}", "type", "le", "value", value));
-}
-
-static void add_delay(struct maker *k, json_t *list)
-{
-	int64_t ns = k->seen.ringing_ns ? k->seen.ringing_ns
-					: k->seen.established_ns;
-	int64_t ms = (ns - k->seen.invite_ns) / NS_PER_MS;
-	char value[STR_DECIMAL_BYTES];
-
-	str_decimal(value,
-		    (uint64_t)(ms > 0 ? ms : 0) * DELAY_FACTOR + DELAY_MORE_MS);
-	add_condition(list, "postdial-delay-conditions",
-		      json_pack("{s:s, s:s}", "type", "le", "value", value));
-}
-
-static void add_failure(struct maker *k, json_t *list)
-{
-	char method[STR_DECIMAL_BYTES], value[40];
-
-	if (!k->options->expect_failure)
-		return;
-	str_decimal(method, k->seen.code);
-	str_print(value, sizeof(value), "SIP/2.0 %u", k->seen.code);
-	add_condition(
-		list, "sip-conditions",
-		sip_entry(method, "INVITE", "message", "startswith", value));
-}
-
-static json_t *conditions(struct maker *k, const struct script *script)
-{
-	json_t *list = json_array();
-	char digits[DIALOGS_DIGITS_MAX + 1];
-
-	if (!k->seen.established_ns) {
-		add_failure(k, list);
-		return list;
-	}
-	add_delay(k, list);
-	add_codec(k, list);
-	add_media(k, list);
-	if (script->received[0]) {
-		str_copy(digits, sizeof(digits), script->received);
-		anonymise_digits(k->anonymise, digits);
-		add_condition(
-			list, "dtmf-conditions",
-			json_pack("{s:s, s:s}", "type", "is", "value", digits));
-	}
-	if (k->seen.ended && !k->seen.by_caller)
-		add_condition(list, "sip-conditions",
-			      sip_entry("BYE", "BYE", "message", "startswith",
-					"BYE "));
-	return list;
-}
-
 /* ---- the document ---- */
 
 static void note_failure(struct maker *k)
 {
-	const struct test_code_summary *s = &k->seen;
+	const struct call_summary *s = &k->seen;
 
 	if (s->established_ns)
 		return;
@@ -620,7 +392,7 @@ static void note_failure(struct maker *k)
 
 static json_t *description(const struct maker *k)
 {
-	const struct test_code_summary *s = &k->seen;
+	const struct call_summary *s = &k->seen;
 	char text[160];
 
 	if (s->established_ns)
@@ -642,6 +414,15 @@ static json_t *description(const struct maker *k)
 
 static json_t *test_record(struct maker *k, const struct script *script)
 {
+	const struct conditions_params wanted = {
+		.call = k->call,
+		.summary = &k->seen,
+		.answer = k->has_answer ? &k->answer : NULL,
+		.received = script->received,
+		.expect_failure = k->options->expect_failure,
+		.anonymise = k->anonymise,
+		.notes = k->notes,
+	};
 	json_t *step = json_array(), *action;
 
 	if (k->registers) {
@@ -653,12 +434,30 @@ static json_t *test_record(struct maker *k, const struct script *script)
 	return json_pack("{s:s, s:s, s:s, s:o, s:[o], s:o}", "name", k->name,
 			 "project", PROJECT, "agent_pool",
 			 k->options->agent_pool, "description", description(k),
-			 "steps", step, "conditions", conditions(k, script));
+			 "steps", step, "conditions", conditions_make(&wanted));
 }
 
-static void set_names(struct maker *k)
+static bool has_test(const json_t *tests, const char *name)
 {
-	const struct test_code_summary *s = &k->seen;
+	const json_t *test;
+	size_t i;
+
+	json_array_foreach(tests, i, test)
+	{
+		const char *known =
+			json_string_value(json_object_get(test, "name"));
+
+		if (known && strcmp(known, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* @param tests  those before, whose names are taken */
+static void set_names(struct maker *k, const json_t *tests)
+{
+	const struct call_summary *s = &k->seen;
+	char name[NAME_BYTES];
 
 	str_copy(k->user, sizeof(k->user),
 		 s->from.user[0] ? anonymise_text(k->anonymise, ANONYMISE_USER,
@@ -674,11 +473,14 @@ static void set_names(struct maker *k)
 			  "Call from %.70s to %.70s", k->user,
 			  k->peer[0] ? k->peer : k->target.host);
 	str_utf8_repair(k->name);
+	str_copy(name, sizeof(name), k->name);
+	for (unsigned n = 2; has_test(tests, k->name); n++)
+		str_print(k->name, sizeof(k->name), "%s (%u)", name, n);
 }
 
 static void read_call(struct maker *k)
 {
-	const struct test_code_summary *s = &k->seen;
+	const struct call_summary *s = &k->seen;
 
 	k->has_offer = sip_text_audio(s->invite->text, &k->offer);
 	k->has_answer = s->established_ns && k->has_offer &&
@@ -695,41 +497,114 @@ static void read_call(struct maker *k)
 			    "the test does not register.");
 }
 
+static json_t *document_new(const struct test_code_options *options)
+{
+	return json_pack("{s:[{s:s}], s:[], s:[], s:[{s:s}], s:[]}", "projects",
+			 "name", PROJECT, "targets", "credential_pools",
+			 "agent_pools", "name", options->agent_pool, "tests");
+}
+
+static void append_record(json_t *document, const char *list, json_t *record)
+{
+	json_array_append_new(json_object_get(document, list), record);
+}
+
+/* Append the records of a call. @return as of test_code_make() */
+static int make_call(struct maker *k, json_t *document)
+{
+	struct script script;
+	int err = call_summary_make(k->call, &k->seen);
+
+	if (!err)
+		err = read_target(k);
+	if (err)
+		return err;
+	read_call(k);
+	set_names(k, json_object_get(document, "tests"));
+	err = script_make(k->call, &k->seen, k->anonymise, k->target.host,
+			  k->notes, &script);
+	if (err)
+		return err;
+	note_failure(k);
+	append_record(document, "targets", target_record(k));
+	append_record(document, "credential_pools", credential_record(k));
+	append_record(document, "tests", test_record(k, &script));
+	json_decref(script.actions);
+	return 0;
+}
+
 int test_code_make(const struct dialogs *d, const struct dialogs_call *call,
 		   const struct test_code_options *options, json_t **ret,
 		   json_t **notes)
 {
 	struct maker k = {.dialogs = d, .call = call, .options = options};
-	struct script script;
-	int err = test_code_summarise(call, &k.seen);
+	json_t *document = document_new(options);
+	int err = document ? anonymise_new(&k.anonymise) : -ENOMEM;
 
-	if (err)
-		return err;
 	k.notes = json_array();
-	err = anonymise_new(&k.anonymise, options->anonymise ? call : NULL);
+	if (!err && options->anonymise) {
+		anonymise_learn(k.anonymise, call);
+		anonymise_use(k.anonymise, call);
+	}
 	if (!err)
-		err = read_target(&k);
-	if (err)
-		goto out;
-	read_call(&k);
-	set_names(&k);
-	err = script_make(call, &k.seen, k.anonymise, k.target.host, k.notes,
-			  &script);
-	if (err)
-		goto out;
-	note_failure(&k);
-	*ret = json_pack(
-		"{s:[{s:s}], s:[o], s:[o], s:[{s:s}], s:[o]}", "projects",
-		"name", PROJECT, "targets", target_record(&k),
-		"credential_pools", credential_record(&k), "agent_pools",
-		"name", options->agent_pool, "tests", test_record(&k, &script));
-	json_decref(script.actions);
-	err = *ret ? 0 : -ENOMEM;
-out:
+		err = make_call(&k, document);
 	anonymise_free(k.anonymise);
-	if (err)
+	if (err) {
+		json_decref(document);
 		json_decref(k.notes);
-	else
-		*notes = k.notes;
-	return err;
+		return err;
+	}
+	*ret = document;
+	*notes = k.notes;
+	return 0;
+}
+
+static void append_notes(json_t *all, size_t number, json_t *notes)
+{
+	json_t *note;
+	size_t i;
+
+	json_array_foreach(notes, i, note) script_note(
+		all, "Call %zu: %s", number, json_string_value(note));
+	json_decref(notes);
+}
+
+int test_code_make_all(struct dialogs *d,
+		       const struct test_code_options *options, json_t **ret,
+		       json_t **notes)
+{
+	json_t *document = document_new(options), *all = json_array();
+	struct anonymise *a = NULL;
+	int err = document && all ? anonymise_new(&a) : -ENOMEM;
+
+	for (size_t i = 0; !err && options->anonymise && i < dialogs_count(d);
+	     i++)
+		anonymise_learn(a, dialogs_call(d, i));
+	for (size_t i = 0; !err && i < dialogs_count(d); i++) {
+		struct maker k = {.dialogs = d,
+				  .call = dialogs_call(d, i),
+				  .options = options,
+				  .anonymise = a,
+				  .notes = json_array()};
+
+		if (options->anonymise)
+			anonymise_use(a, k.call);
+		err = make_call(&k, document);
+		if (err == -EBADMSG) {
+			script_note(k.notes, "The INVITE cannot be read.");
+			err = 0;
+		}
+		append_notes(all, i + 1, k.notes);
+	}
+	anonymise_free(a);
+	if (!err && !json_array_size(json_object_get(document, "tests")))
+		err = -EBADMSG;
+	if (err) {
+		json_decref(document);
+		json_decref(all);
+		return err;
+	}
+	*ret = document;
+	*notes = all;
+	return 0;
 }

@@ -19,27 +19,6 @@ struct test_code_options {
 	const char *name;       /* of the test; NULL: made from both users */
 };
 
-/** How a call was set up and ended. */
-struct test_code_summary {
-	struct sip_name from;
-	struct sip_name to; /* of the first request URI */
-	int64_t invite_ns;
-	int64_t ringing_ns;     /* 0: no 18x */
-	int64_t established_ns; /* 0: never */
-	int64_t end_ns;         /* BYE or CANCEL, else the last packet */
-	unsigned code;          /* final response; 0: none */
-	bool ended;             /* BYE or CANCEL was seen */
-	bool by_caller;         /* it was the caller's */
-	bool challenged;        /* the caller sent credentials */
-	const struct dialogs_message *first;  /* the first INVITE */
-	const struct dialogs_message *invite; /* the last initial one */
-	const struct dialogs_message *final;  /* NULL: none */
-};
-
-/** @return 0; -EBADMSG the INVITE cannot be read */
-int test_code_summarise(const struct dialogs_call *call,
-			struct test_code_summary *ret);
-
 /**
  * Make the records.
  * @param d      has the registrations of the capture
@@ -51,5 +30,14 @@ int test_code_summarise(const struct dialogs_call *call,
 int test_code_make(const struct dialogs *d, const struct dialogs_call *call,
 		   const struct test_code_options *options, json_t **ret,
 		   json_t **notes);
+
+/**
+ * The same of all calls of a capture, in one document. A call that cannot be
+ * read is noted; the notes begin with the number of their call.
+ * @return as of test_code_make(); -EBADMSG no call can be read
+ */
+int test_code_make_all(struct dialogs *d,
+		       const struct test_code_options *options, json_t **ret,
+		       json_t **notes);
 
 #endif

@@ -1,5 +1,5 @@
 /* Any bytes as a capture file: each of its calls becomes a test, plain and
- * anonymised, that is written as YAML. */
+ * anonymised, and all of them one file, that is written as YAML. */
 #include "control/cli/import/call_capture.h"
 #include "control/cli/import/test_code.h"
 #include "control/yaml/yaml_write.h"
@@ -9,6 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* @param c  NULL: all */
 static void make(struct dialogs *d, struct dialogs_call *c, bool anonymise)
 {
 	const struct test_code_options options = {
@@ -21,7 +22,8 @@ static void make(struct dialogs *d, struct dialogs_call *c, bool anonymise)
 	size_t bytes;
 	FILE *out;
 
-	if (test_code_make(d, c, &options, &document, &notes))
+	if (c ? test_code_make(d, c, &options, &document, &notes)
+	      : test_code_make_all(d, &options, &document, &notes))
 		return;
 	out = open_memstream(&text, &bytes);
 	if (!out || yaml_write(out, document))
@@ -44,6 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		make(d, dialogs_call(d, i), false);
 		make(d, dialogs_call(d, i), true);
 	}
+	if (d)
+		make(d, NULL, true);
 	dialogs_free(d);
 	source_close(&source);
 	return 0;

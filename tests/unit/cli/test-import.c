@@ -1,4 +1,5 @@
 #include "control/cli/import/anonymise.h"
+#include "control/cli/import/call_summary.h"
 #include "control/cli/import/test_code.h"
 
 #include <errno.h>
@@ -100,8 +101,8 @@ static char *made(struct dialogs *d, char **ret_notes)
 
 static void assert_has(const char *text, const char *part)
 {
-	if (!strstr(text, part))
-		fail_msg("%s is not in %s", part, text);
+	if (!text || !strstr(text, part))
+		fail_msg("%s is not in %s", part, text ? text : "nothing");
 }
 
 static void assert_made(struct dialogs *d, const char *part, const char *note)
@@ -118,12 +119,12 @@ static void assert_made(struct dialogs *d, const char *part, const char *note)
 static void test_a_call_is_summarised(void **state)
 {
 	struct dialogs *d = established();
-	struct test_code_summary s;
+	struct call_summary s;
 
 	(void)state;
 	give(d, 2400, REQUEST("BYE", "2", ""));
 	give(d, 2410, RESPONSE("200 OK", "2 BYE", ""));
-	assert_int_equal(test_code_summarise(first_call(d), &s), 0);
+	assert_int_equal(call_summary_make(first_call(d), &s), 0);
 	assert_string_equal(s.from.user, "+4930123");
 	assert_string_equal(s.from.display, "Alice Liddell");
 	assert_string_equal(s.to.user, "bob");
@@ -154,14 +155,14 @@ static void test_hops_and_retransmissions_count_once(void **state)
 static void test_a_response_is_as_the_caller_received_it(void **state)
 {
 	struct dialogs *d = fresh();
-	struct test_code_summary s;
+	struct call_summary s;
 
 	(void)state;
 	give(d, 0, INVITE_TO("", "CSeq: 1 INVITE\r\n", SDP));
 	give(d, 100, OF_CALLER(PROXY, "SIP/2.0 480 Gone", "1 INVITE", ""));
 	give(d, 200, OF_CALLER(PROXY, "SIP/2.0 486 Busy", "1 INVITE", ""));
 	give(d, 300, OF_CALLER("", "SIP/2.0 480 Gone", "1 INVITE", ""));
-	assert_int_equal(test_code_summarise(first_call(d), &s), 0);
+	assert_int_equal(call_summary_make(first_call(d), &s), 0);
 	assert_int_equal(s.code, 480);
 	assert_int_equal(first_call(d)->messages, 2);
 	dialogs_free(d);
@@ -173,7 +174,7 @@ static void test_a_response_is_as_the_caller_received_it(void **state)
 	give(d, 200,
 	     OF_CALLER("", "SIP/2.0 200 OK", "1 INVITE",
 		       "v=0\r\nm=audio 7000 RTP/AVP 8\r\n"));
-	assert_int_equal(test_code_summarise(first_call(d), &s), 0);
+	assert_int_equal(call_summary_make(first_call(d), &s), 0);
 	assert_int_equal(s.established_ns - s.invite_ns, 200 * NS_PER_MS);
 	assert_made(d, "\"value\":\"AVP 8\"", "does not register");
 }
@@ -181,7 +182,7 @@ static void test_a_response_is_as_the_caller_received_it(void **state)
 static void test_a_cancel_of_a_proxy_is_not_the_callers(void **state)
 {
 	struct dialogs *d = fresh();
-	struct test_code_summary s;
+	struct call_summary s;
 
 	(void)state;
 	give(d, 0, INVITE_TO("", "CSeq: 1 INVITE\r\n", SDP));
@@ -189,7 +190,7 @@ static void test_a_cancel_of_a_proxy_is_not_the_callers(void **state)
 	     OF_CALLER(PROXY, "CANCEL sip:bob@h SIP/2.0", "1 CANCEL", ""));
 	give(d, 900, OF_CALLER(PROXY, "SIP/2.0 200 OK", "1 CANCEL", ""));
 	give(d, 950, OF_CALLER("", "SIP/2.0 408 Timeout", "1 INVITE", ""));
-	assert_int_equal(test_code_summarise(first_call(d), &s), 0);
+	assert_int_equal(call_summary_make(first_call(d), &s), 0);
 	assert_false(s.ended);
 	assert_int_equal(s.code, 408);
 	dialogs_free(d);
@@ -198,7 +199,7 @@ static void test_a_cancel_of_a_proxy_is_not_the_callers(void **state)
 static void test_a_challenged_invite_is_one_call(void **state)
 {
 	struct dialogs *d = fresh();
-	struct test_code_summary s;
+	struct call_summary s;
 
 	(void)state;
 	give(d, 0, INVITE_TO("", "CSeq: 1 INVITE\r\n", SDP));
@@ -210,7 +211,7 @@ static void test_a_challenged_invite_is_one_call(void **state)
 		     "CSeq: 2 INVITE\r\nProxy-Authorization: Digest username=\"x\"\r\n",
 		     SDP));
 	give(d, 30, RESPONSE("200 OK", "2 INVITE", SDP));
-	assert_int_equal(test_code_summarise(first_call(d), &s), 0);
+	assert_int_equal(call_summary_make(first_call(d), &s), 0);
 	assert_true(s.challenged);
 	assert_int_equal(s.code, 200);
 	assert_int_equal(s.established_ns - s.invite_ns, 30 * NS_PER_MS);
@@ -475,7 +476,7 @@ static void test_replacements_contain_no_original(void **state)
 static void test_what_is_no_call_is_ignored(void **state)
 {
 	struct dialogs *d = fresh();
-	struct test_code_summary s;
+	struct call_summary s;
 
 	(void)state;
 	give(d, 0, "");
@@ -488,7 +489,7 @@ static void test_what_is_no_call_is_ignored(void **state)
 	give(d, 0,
 	     "INVITE x SIP/2.0\r\nFrom: <sip:a@h>;tag=a\r\nTo: <sip:b@h>\r\nCall-ID: c\r\nCSeq: 1 INVITE\r\n\r\n");
 	assert_int_equal(dialogs_count(d), 1);
-	assert_int_equal(test_code_summarise(first_call(d), &s), -EBADMSG);
+	assert_int_equal(call_summary_make(first_call(d), &s), -EBADMSG);
 	dialogs_free(d);
 }
 
@@ -578,6 +579,52 @@ static void test_a_redirected_call_dials_the_first_uri(void **state)
 	assert_made(d, "\"dial_destination\":\"bob\"", "");
 }
 
+/* Of two calls of the same parties, one that cannot be read, and one by the
+ * replacement that the first one would have. */
+static void test_all_calls_make_one_document(void **state)
+{
+	struct dialogs *d = established();
+	json_t *document, *notes;
+	char *text;
+
+	(void)state;
+	give(d, 3000,
+	     "INVITE sip:bob@example.test SIP/2.0\r\nFrom: <sip:+4930123@example.test>;tag=a\r\n"
+	     "To: <sip:bob@example.test>\r\nCall-ID: c2\r\nCSeq: 1 INVITE\r\n\r\n");
+	give(d, 4000,
+	     "INVITE x SIP/2.0\r\nFrom: <sip:a@h>;tag=a\r\nTo: <sip:b@h>\r\nCall-ID: c3\r\nCSeq: 1 INVITE\r\n\r\n");
+	give(d, 5000,
+	     "INVITE sip:bob@h SIP/2.0\r\nFrom: <sip:+15550002@h>;tag=a\r\n"
+	     "To: <sip:bob@h>\r\nCall-ID: c4\r\nCSeq: 1 INVITE\r\n\r\n");
+	assert_int_equal(test_code_make_all(d, &options, &document, &notes), 0);
+	text = json_dumps(document, JSON_COMPACT);
+	assert_non_null(text);
+	assert_has(text, "\"name\":\"Call from +4930123 to bob\"");
+	assert_has(text, "\"name\":\"Call from +4930123 to bob (2)\"");
+	assert_has(text,
+		   "\"name\":\"Target of Call from +4930123 to bob (2)\"");
+	free(text);
+	json_decref(document);
+	text = json_dumps(notes, JSON_COMPACT);
+	assert_non_null(text);
+	assert_has(text, "\"Call 3: The INVITE cannot be read.\"");
+	free(text);
+	json_decref(notes);
+	options.anonymise = true;
+	assert_int_equal(test_code_make_all(d, &options, &document, &notes), 0);
+	options.anonymise = false;
+	text = json_dumps(document, JSON_COMPACT);
+	assert_non_null(text);
+	assert_null(strstr(text, "15550002"));
+	assert_null(strstr(text, "4930123"));
+	assert_int_equal(json_array_size(json_object_get(document, "tests")),
+			 3);
+	free(text);
+	json_decref(document);
+	json_decref(notes);
+	dialogs_free(d);
+}
+
 static void test_a_target_must_be_a_uri(void **state)
 {
 	struct dialogs *d = established();
@@ -619,6 +666,7 @@ int main(void)
 		cmocka_unit_test(test_ceilings_are_counted),
 		cmocka_unit_test(test_domains_are_kept),
 		cmocka_unit_test(test_a_redirected_call_dials_the_first_uri),
+		cmocka_unit_test(test_all_calls_make_one_document),
 		cmocka_unit_test(test_a_target_must_be_a_uri),
 	};
 
