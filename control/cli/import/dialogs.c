@@ -118,16 +118,15 @@ static struct dialogs_call *begin(struct dialogs *d, const char *call_id,
 
 /* The SDP of the caller names the ports at which it receives. */
 static void learn_port(struct dialogs *d, size_t index,
-		       const struct sip_audio *a)
+		       const struct address *address, uint16_t port)
 {
 	struct dialogs_call *c = d->call[index];
-	struct flow_key key = {.dport = a->port};
+	struct flow_key key = {.dst = *address, .dport = port};
 	struct dialogs_port *p = c->port;
 	uint32_t at;
 
-	if (!a->has_address || a->port == 0)
+	if (port == 0)
 		return;
-	key.dst = a->address;
 	at = flow_table_find(&d->ports, &key);
 	if (at == FLOW_NONE)
 		at = flow_table_add(&d->ports, &key);
@@ -135,11 +134,11 @@ static void learn_port(struct dialogs *d, size_t index,
 		return;
 	d->owner[at] = index;
 	for (size_t i = 0; i < c->ports; i++)
-		if (p[i].port == a->port &&
-		    memcmp(&p[i].address, &a->address, sizeof(a->address)) == 0)
+		if (p[i].port == port &&
+		    memcmp(&p[i].address, address, sizeof(*address)) == 0)
 			return;
 	if (c->ports < DIALOGS_PORTS_MAX)
-		p[c->ports++] = (struct dialogs_port){a->address, a->port};
+		p[c->ports++] = (struct dialogs_port){*address, port};
 }
 
 static void learn_sdp(struct dialogs *d, size_t index,
@@ -159,8 +158,13 @@ static void learn_sdp(struct dialogs *d, size_t index,
 		c->event_pt[!by_caller] = a.event_pt;
 		c->event_hz = a.event_hz;
 	}
-	if (by_caller)
-		learn_port(d, index, &a);
+	if (!by_caller)
+		return;
+	if (a.has_address)
+		learn_port(d, index, &a.address, a.port);
+	for (size_t i = 0; i < a.candidates; i++)
+		learn_port(d, index, &a.candidate[i].address,
+			   a.candidate[i].port);
 }
 
 static bool is_known(const struct dialogs_call *c,

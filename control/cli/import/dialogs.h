@@ -19,7 +19,7 @@
 #define DIALOGS_TEXT_MAX     (64 * 1024 * 1024) /* of all messages */
 #define DIALOGS_DIGITS_MAX   256                /* of a call */
 #define DIALOGS_ACCOUNTS_MAX 256
-#define DIALOGS_PORTS_MAX    4 /* media ports of a caller */
+#define DIALOGS_PORTS_MAX    12 /* media ports of a caller */
 #define DIALOGS_METHOD_BYTES 16
 
 /** A message as it was captured. */

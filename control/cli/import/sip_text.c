@@ -1,6 +1,7 @@
 #include "control/cli/import/sip_text.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -321,6 +322,36 @@ static void read_rtpmap(struct sip_audio *a, const char *p, const char *end)
 	}
 }
 
+static bool read_ip(const char *text, struct address *ret)
+{
+	uint8_t four[4];
+
+	if (inet_pton(AF_INET6, text, ret->bytes) == 1)
+		return true;
+	if (inet_pton(AF_INET, text, four) != 1)
+		return false;
+	address_set_ipv4(ret, four);
+	return true;
+}
+
+/* candidate:FOUNDATION 1 UDP PRIORITY ADDRESS PORT typ ... */
+static void read_candidate(struct sip_audio *a, const char *p, const char *end)
+{
+	struct sip_candidate *c = &a->candidate[a->candidates];
+	char line[SIP_TEXT_BYTES], ip[ADDRESS_TEXT_BYTES], transport[8];
+	unsigned component, port;
+
+	if (a->candidates == SIP_TEXT_CANDIDATES_MAX ||
+	    !copy_trimmed(line, sizeof(line), p, end) ||
+	    sscanf(line, "%*s %3u %7s %*s %45s %5u", &component, transport, ip,
+		   &port) != 4 ||
+	    component != 1 || strcasecmp(transport, "UDP") != 0 ||
+	    port > UINT16_MAX || !read_ip(ip, &c->address))
+		return;
+	c->port = (uint16_t)port;
+	a->candidates++;
+}
+
 static void read_attribute(struct sip_audio *a, const char *p, const char *end)
 {
 	size_t n = (size_t)(end - p);
@@ -344,6 +375,8 @@ static void read_attribute(struct sip_audio *a, const char *p, const char *end)
 		a->keys = SIP_TEXT_DTLS;
 	} else if (strncmp(p, "ice-ufrag:", 10) == 0) {
 		a->ice = true;
+	} else if (strncmp(p, "candidate:", 10) == 0) {
+		read_candidate(a, p + 10, end);
 	}
 }
 

@@ -13,9 +13,10 @@
 
 #include "capture/flow.h"
 
-#define SIP_TEXT_BYTES       256 /* of a header value or URI; longer: not read */
-#define SIP_TEXT_CODECS_MAX  16
-#define SIP_TEXT_CODEC_BYTES 32
+#define SIP_TEXT_BYTES          256 /* of a header value or URI; longer: not read */
+#define SIP_TEXT_CODECS_MAX     16
+#define SIP_TEXT_CODEC_BYTES    32
+#define SIP_TEXT_CANDIDATES_MAX 8
 
 /** A name-addr or addr-spec with its tag; absent parts are "". */
 struct sip_name {
@@ -65,6 +66,12 @@ struct sip_codec {
 	bool named; /* by rtpmap or RFC 3551 */
 };
 
+/** A transport address of an ICE candidate. */
+struct sip_candidate {
+	struct address address;
+	uint16_t port;
+};
+
 /** The first audio media line of an SDP. */
 struct sip_audio {
 	struct sip_codec codec[SIP_TEXT_CODECS_MAX]; /* in order of preference,
@@ -80,6 +87,9 @@ struct sip_audio {
 	enum sip_text_direction direction;
 	enum sip_text_keys keys;
 	bool ice;
+	/* for RTP over UDP (RFC 8839 section 5.1) */
+	struct sip_candidate candidate[SIP_TEXT_CANDIDATES_MAX];
+	size_t candidates;
 	bool other_media; /* there are further media lines */
 };
 

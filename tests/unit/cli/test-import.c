@@ -288,6 +288,35 @@ static void test_telephone_events_are_digits(void **state)
 #define KEY         "a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:x\r\n"
 #define FINGERPRINT "a=fingerprint:sha-256 00\r\n"
 
+/* With ICE the RTP may flow at an address that the m= line does not have. */
+static void test_candidates_are_addresses_of_the_caller(void **state)
+{
+	struct dialogs *d = fresh();
+	struct dialogs_rtp rtp = {.sport = 5004, .dport = 6000, .pt = 96};
+	const uint8_t event[4] = {9, 0x0a, 3, 0};
+	const uint8_t host[4] = {192, 0, 2, 44};
+
+	(void)state;
+	give(d, 0,
+	     INVITE_TO(
+		     "", "CSeq: 1 INVITE\r\n",
+		     SDP
+		     "a=ice-ufrag:x\r\n"
+		     "a=candidate:1 2 UDP 1 192.0.2.44 5005 typ host\r\n"
+		     "a=candidate:1 1 TCP 1 192.0.2.44 9 typ host\r\n"
+		     "a=candidate:1 1 UDP 1 2001:db8::9 70000 typ host\r\n"
+		     "a=candidate:1 1 udp 2130706431 192.0.2.44 5004 typ host\r\n"));
+	give(d, 400, RESPONSE("200 OK", "1 INVITE", SDP));
+	assert_int_equal(first_call(d)->ports, 2);
+	address_set_ipv4(&rtp.src, host);
+	rtp.ns = INT64_C(2400) * NS_PER_MS;
+	rtp.data = event;
+	rtp.bytes = sizeof(event);
+	dialogs_take_rtp(d, &rtp);
+	give(d, 3000, BYE_OF_CALLEE);
+	assert_made(d, "[\"dtmf\",\"9 96 100\"]", "does not register");
+}
+
 /* Of encrypted events only the number is known. */
 static void test_encrypted_digits_are_counted(void **state)
 {
@@ -654,6 +683,7 @@ int main(void)
 		cmocka_unit_test(test_a_registration_is_carried_over),
 		cmocka_unit_test(test_the_script_has_the_times),
 		cmocka_unit_test(test_telephone_events_are_digits),
+		cmocka_unit_test(test_candidates_are_addresses_of_the_caller),
 		cmocka_unit_test(test_encrypted_digits_are_counted),
 		cmocka_unit_test(test_the_answer_chooses_the_encryption),
 		cmocka_unit_test(test_the_end_by_the_callee_is_a_condition),
