@@ -101,6 +101,27 @@ static void test_presence_refused(void **state)
 	assert_int_equal(p.tuples, 7);
 }
 
+/* @param levels  of elements, the root among them */
+static int presence_of_levels(unsigned levels)
+{
+	char text[512] = "<presence xmlns='" NS "'>";
+	struct sip_presence p;
+
+	for (unsigned i = 1; i < levels; i++)
+		strcat(text, "<a>");
+	for (unsigned i = 1; i < levels; i++)
+		strcat(text, "</a>");
+	strcat(text, "</presence>");
+	return presence_parse(&p, text, strlen(text));
+}
+
+static void test_presence_levels(void **state)
+{
+	(void)state;
+	assert_int_equal(presence_of_levels(16), 0);
+	assert_int_equal(presence_of_levels(17), -EBADMSG);
+}
+
 static void test_presence_written_is_read(void **state)
 {
 	const struct sip_presence out = {.open = true,
@@ -223,6 +244,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_presence_read),
 		cmocka_unit_test(test_presence_refused),
+		cmocka_unit_test(test_presence_levels),
 		cmocka_unit_test(test_presence_written_is_read),
 		cmocka_unit_test(test_note_is_cut_between_characters),
 		cmocka_unit_test(test_summary_read),

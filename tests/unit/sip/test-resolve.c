@@ -114,6 +114,25 @@ static void test_resolve_literals_and_a_name(void **state)
 	destinations_release(&d);
 }
 
+static void test_resolve_many(void **state)
+{
+	struct resolve_host hosts[HOSTS_MAX + 1];
+	char names[HOSTS_MAX + 1][16];
+	struct destinations d;
+	(void)state;
+
+	for (int i = 0; i <= HOSTS_MAX; i++) {
+		snprintf(names[i], sizeof(names[i]), "192.0.2.%d", i + 1);
+		hosts[i] = (struct resolve_host){names[i], 5060, SIP_TRANSP_UDP,
+						 false};
+	}
+	assert_int_equal(resolve_now(&d, AF_INET, hosts, HOSTS_MAX + 1), 0);
+	assert_int_equal(d.count, DESTINATIONS_MAX);
+	expect_destination(&d, DESTINATIONS_MAX - 1, SIP_TRANSP_UDP,
+			   "192.0.2.16", 5060, "192.0.2.16");
+	destinations_release(&d);
+}
+
 static void test_resolve_no_address(void **state)
 {
 	static const struct resolve_host ipv6 = {"2001:db8::1", 5060,
@@ -141,6 +160,7 @@ int main(void)
 		cmocka_unit_test(test_resolve_literal_in_brackets),
 		cmocka_unit_test(test_resolve_literals_and_a_name),
 		cmocka_unit_test(test_resolve_no_address),
+		cmocka_unit_test(test_resolve_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

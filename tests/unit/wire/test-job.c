@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -518,6 +519,54 @@ static void test_job_too_many_steps(void **state)
 	refused(text, "/steps: has more than 32 entries");
 }
 
+/* ENTRY as often as is allowed, and once more. */
+static void test_job_lists_have_ceilings(void **state)
+{
+	static const struct {
+		const char *before; /* the list's first entries */
+		const char *entry;
+		const char *after;
+		unsigned max;
+		const char *reason;
+	} lists[] = {
+		{HEAD "\"steps\":[[", REGISTER, "]]}", WIRE_ACTIONS_MAX,
+		 "/steps/0: has more than 32 actions"},
+		{HEAD "\"steps\":[[{\"type\":\"register\"," TARGET
+		      ",\"credentials\":[",
+		 "{\"username\":\"a\"}", "]}]]}", WIRE_CREDENTIALS_MAX,
+		 "/steps/0/0/credentials: has more than 10000 entries"},
+		{HEAD "\"steps\":[[{\"type\":\"register\",\"credentials\":"
+		      "[{\"username\":\"a\"}],\"target\":{\"hosts\":[",
+		 "{\"host\":\"127.0.0.1\"}", "]}}]]}", WIRE_HOSTS_MAX,
+		 "hosts: has more than 16 entries"},
+		{HEAD "\"steps\":[[{" CALL ",\"custom_headers\":[",
+		 "[\"X-A\",\"b\"]", "]}]]}", WIRE_HEADERS_MAX,
+		 "/steps/0/0/custom_headers: has more than 32 entries"},
+		{HEAD "\"steps\":[[{" CALL ",\"sipclient_actions\":[",
+		 "[\"wait\",\"1\"]", "]}]]}", WIRE_CLIENT_ACTIONS_MAX,
+		 "/steps/0/0/sipclient_actions: has more than 200 entries"},
+	};
+	char reason[WIRE_REASON_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		char *text = malloc(1024 + (lists[i].max +
+					    1) * (strlen(lists[i].entry) + 1));
+		char *end = stpcpy(text, lists[i].before);
+		struct wire_job *job;
+
+		for (unsigned n = 0; n < lists[i].max; n++)
+			end = stpcpy(stpcpy(end, n ? "," : ""), lists[i].entry);
+		strcpy(end, lists[i].after);
+		assert_int_equal(decode(&job, text, reason), 0);
+		wire_job_free(job);
+		strcpy(stpcpy(stpcpy(end, ","), lists[i].entry),
+		       lists[i].after);
+		refused(text, lists[i].reason);
+		free(text);
+	}
+}
+
 static void test_job_no_password_in_reason(void **state)
 {
 	(void)state;
@@ -627,6 +676,7 @@ int main(void)
 		cmocka_unit_test(test_event_refusals),
 		cmocka_unit_test(test_event_actions),
 		cmocka_unit_test(test_job_too_many_steps),
+		cmocka_unit_test(test_job_lists_have_ceilings),
 		cmocka_unit_test(test_job_no_password_in_reason),
 	};
 
