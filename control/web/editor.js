@@ -1,6 +1,6 @@
 // The editor of a test: /tests/new, also with ?copy=ID or ?scenario=NAME, and /tests/ID/edit.
 
-import { all, api, byId, element, may, send, startPage, toast } from './page.js';
+import { all, api, byId, element, link, may, send, since, startPage, strip, timeNode, toast } from './page.js';
 import { drawConditions } from './editor_conditions.js';
 import { drawGeneral, generalFacts } from './editor_general.js';
 import { askName, pick, pickCondition } from './editor_pick.js';
@@ -23,7 +23,8 @@ let draft;
 let own = null; // id of the test; null: a new one
 let tag = null; // its ETag
 let chosen = null; // action in the inspector
-let figureOf = () => null; // of the last run
+let soFar = null; // of the test, as /tests/ID/verdict has it
+let figures = { figureOf: () => null, builtIn: [] }; // of the last run
 let nodes = new Map(); // what is drawn of an action, a step, a condition
 
 const hooks = {
@@ -54,7 +55,7 @@ const hooks = {
 
 const ofConditions = {
   changed: () => changed(true),
-  last: (set, item) => figureOf(set, item),
+  last: (set, item) => figures.figureOf(set, item),
   drawn: hooks.drawn,
   move: (set, item, by) => {
     draft.moveCondition(set, item, by);
@@ -81,6 +82,25 @@ function drawHead() {
   if (!misfit(draft.record)) byId('sentence').textContent = sentence(draft);
   byId('general-facts').replaceChildren(byId('general').open ? '' : generalFacts(draft, records));
   drawBanner();
+}
+
+const BEGAN = { failed: 'Failing since ', errored: 'Not judged since ', flaky: 'Flaky since ', passed: 'Passing since ' };
+
+// How the test does, as it is stored.
+function drawHistory() {
+  const node = byId('since');
+  node.hidden = !soFar || !soFar.runs.length;
+  if (node.hidden) return;
+  node.replaceChildren(strip(soFar.runs), BEGAN[soFar.state] ? el('span', null, BEGAN[soFar.state], el('b', null, timeNode(soFar.since, since))) : '',
+    link('Last report', `/run/details/${soFar.last.session_id}`));
+}
+
+// What the last run was judged by beside the conditions.
+function drawBuiltIn() {
+  const rules = [...new Set(figures.builtIn.map((v) => v.text))];
+  byId('built-in').hidden = !rules.length;
+  byId('built-in-sum').textContent = `${rules.length} more ${rules.length === 1 ? 'is' : 'are'} judged in every run: ${rules[0]}${rules.length > 1 ? ' …' : ''}`;
+  byId('built-in-rules').replaceChildren(...rules.map((text) => el('li', null, text)));
 }
 
 function drawBanner() {
@@ -115,6 +135,8 @@ function draw() {
   drawGeneral(byId('general-fields'), draft, records, () => changed(true));
   drawLanes();
   drawConditions(byId('conditions'), draft, ofConditions);
+  drawHistory();
+  drawBuiltIn();
   drawSide(byId('side'), draft, chosen, records, hooks);
   drawHead();
 }
@@ -247,8 +269,8 @@ async function load(id) {
   if (draft) draft.take(editable(found.test));
   else draft = new Draft(records.descriptions, editable(found.test));
   draft.saved();
-  const { verdict } = await api('GET', `/tests/${own}/verdict`);
-  figureOf = await lastFigures(found.test, verdict.last);
+  soFar = (await api('GET', `/tests/${own}/verdict`)).verdict;
+  figures = await lastFigures(found.test, soFar.last);
 }
 
 function preset(record) {

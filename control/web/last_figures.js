@@ -1,4 +1,4 @@
-// What the last run of a test measured, to stand beside its conditions.
+// What the last run of a test measured and judged, to stand beside its conditions.
 
 import { api } from './api.js';
 import { el, measured } from './report_ui.js';
@@ -13,9 +13,9 @@ const exact = (set, item) => JSON.stringify([set.role, set.condition_type, item]
 
 // Verdicts stand in the order of the conditions. After a change of the test they are of other conditions.
 // @param last  the last run, as /tests/ID/verdict has it; null: none
-// @return a function of a set and its entry: a node, or null
+// @return figureOf: a function of a set and its entry that makes a node, or null; builtIn: the verdicts on what every run is judged by
 export async function lastFigures(test, last) {
-  if (!last || !last.started_at || (test.updated_at || '') > last.started_at) return () => null;
+  if (!last || !last.started_at || (test.updated_at || '') > last.started_at) return { figureOf: () => null, builtIn: [] };
   const { run } = await api('GET', `/runs/${last.session_id}`).catch(() => ({ run: {} })); // it may just have been deleted
   const [figures, failed] = [new Map(), new Set()];
   for (const set of test.conditions || []) {
@@ -26,8 +26,9 @@ export async function lastFigures(test, last) {
       if (!own[i].passed) failed.add(exact(set, item));
     });
   }
-  return (set, item) => {
+  const figureOf = (set, item) => {
     const verdict = figures.get(subject(set, item));
     return verdict ? el('span', { class: `last-figure${failed.has(exact(set, item)) ? ' bad' : ''}` }, 'last run: ', el('b', null, measured(verdict))) : null;
   };
+  return { figureOf, builtIn: (run.verdicts || []).filter((v) => v.built_in) };
 }

@@ -115,7 +115,7 @@ let measured = ''; // session id of the run whose figures stand beside the condi
 async function drawConditions(last) {
   if (measured === (last ? last.session_id : null)) return;
   measured = last ? last.session_id : null;
-  const figureOf = await lastFigures(test, last);
+  const { figureOf } = await lastFigures(test, last);
   const roles = rolesOf(test.steps);
   const rows = conditionWords(test.conditions || [], descriptions);
   byId('conditions').replaceChildren(...(rows.length ? rows.map((c) => el('div', { class: 'word-row' }, roleTag(c.role, roles),

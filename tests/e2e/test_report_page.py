@@ -215,12 +215,20 @@ def test_last_figures_stand_beside_the_conditions(bench, browser, cookie, media)
     def shown(path, ready):
         browser.get(f"{bench.controller.witness().url}{path}")
         drawn(browser, ready)
-        assert [c for c in complaints(browser) if c["level"] != "DEBUG"] == []
+        assert complaints(browser) == []
         return [(n.text, n.get_attribute("class").replace("last-figure", "").strip())
                 for n in found(browser, "#conditions .last-figure")]
 
     paths = [(f"/tests/{run['test_id']}", "done"), (f"/tests/{run['test_id']}/edit", "done")]
     assert [shown(*p) for p in paths] == [was, was]
+    rules = list(dict.fromkeys(v["text"] for v in run["verdicts"] if v["built_in"]))
+    assert len(rules) > 3 and text(browser, "#built-in summary") == \
+        f"{len(rules)} more are judged in every run: {rules[0]} …"
+    press(browser, browser.find_element(By.CSS_SELECTOR, "#built-in summary"))
+    assert [li.text for li in found(browser, "#built-in li")] == rules
+    bar, = found(browser, "#since .strip a")
+    assert bar.get_attribute("href").endswith(f"/run/details/{media[1]}")
+    assert text(browser, "#since").startswith("Failing since ")
     value = found(browser, "#conditions [data-key=value] input")[-1]
     value.clear()
     assert [n.text for n in found(browser, "#conditions .last-figure")] == [w[0] for w in was]
@@ -229,6 +237,8 @@ def test_last_figures_stand_beside_the_conditions(bench, browser, cookie, media)
     test = bench.api("GET", f"/tests/{run['test_id']}")["test"]
     bench.api("PUT", f"/tests/{run['test_id']}", {**test, "description": "changed since"})
     assert [shown(*p) for p in paths] == [[], []]
+    assert not browser.find_element(By.ID, "built-in").is_displayed()
+    assert found(browser, "#since .strip a")
 
 
 def test_sound_and_files(bench, browser, cookie, media):
