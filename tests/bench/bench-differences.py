@@ -33,22 +33,33 @@ RIGS = {
 }
 
 
-def measure(name, pairs):
-    """@return (pairs with a difference, of them those with another one than figures)"""
+PER_LAB = 20  # pairs; the relay of the tests has ports for 25 calls
+
+
+def compare(name, pairs):
+    """Place runs in a fresh lab. @return the kinds of each pair with a difference"""
     make_lab, run = RIGS[name]
-    alarms, kinds = [], Counter()
+    alarms = []
     with tempfile.TemporaryDirectory(prefix="offhook-bench-") as folder, make_lab(Path(folder)) as lab:
         before = run(lab)
-        for number in range(pairs):
+        for _ in range(pairs):
             after = run(lab)
             found = party.differences(lab, after, before)["differences"]
             if found:
                 alarms.append({d["kind"] for d in found})
-                kinds.update(alarms[-1])
             for d in found:
-                print(f"  {name} pair {number + 1}, load {os.getloadavg()[0]:.1f}: {d['kind']}: {d['sentence']}", flush=True)
+                print(f"  {name}, load {os.getloadavg()[0]:.1f}: {d['kind']}: {d['sentence']}", flush=True)
             before = after
+    return alarms
+
+
+def measure(name, pairs):
+    """@return (pairs with a difference, of them those with another one than figures)"""
+    alarms = []
+    for begun in range(0, pairs, PER_LAB):
+        alarms += compare(name, min(PER_LAB, pairs - begun))
     other = sum(bool(of - set(party.FIGURES)) for of in alarms)
+    kinds = Counter(kind for of in alarms for kind in of)
     print(f"{name}: {pairs} pairs, {len(alarms)} with a difference, {other} with one that is no figure"
           f" {dict(kinds) or ''}", flush=True)
     return len(alarms), other

@@ -58,7 +58,7 @@ class Party:
                          "ringing": [(180, "Ringing")], "refusal": None, "codec": (0, "PCMU"),
                          "ptime": 20, "delay_s": 0, "deaf": 0, "asks": None, "loses": 0,
                          "doubles": 0, "sdp": [], **how}
-            self._heard = set()
+            self._heard, self._delayed = set(), set()
 
     def _echo(self):
         counts = collections.Counter()  # of each stream, so that each one loses as much
@@ -109,7 +109,9 @@ class Party:
             if how["deaf"] and call not in self._heard:
                 self._heard.add(call)
                 return None
-            time.sleep(how["delay_s"])  # the delay that is planted
+            if call not in self._delayed:  # not again for an INVITE that is repeated meanwhile
+                self._delayed.add(call)
+                time.sleep(how["delay_s"])  # the delay that is planted
             ringing = [request.reply(code, text) for code, text in how["ringing"]]
             if how["refusal"]:
                 return ringing + [request.reply(*how["refusal"])]
