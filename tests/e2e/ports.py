@@ -7,6 +7,11 @@ import tempfile
 BLOCK = 200
 FIRST = 12000   # below Linux's ephemeral ports (32768)
 BLOCKS = 100
+# UDP ports that tshark takes for another protocol's ("tshark -G decodes"); RTP without a session
+# description is not found there.
+KNOWN = {*range(12000, 12005), 12220, 12222, 12223, 13400, 13819, 13907, 13910, 17220, 17500, 17754,
+         17755, 17756, 18246, 19132, 19788, 19948, 19999, 20000, 20561, 22222, 23272, 24576, 24577,
+         25826, 26000, 27036, 27500, 27910, *range(27950, 27954), *range(27960, 27964), 30030}
 
 
 class PortBlock:
@@ -20,13 +25,15 @@ class PortBlock:
         folder = os.path.join(tempfile.gettempdir(), f"offhook-ports-{os.getuid()}")
         os.makedirs(folder, exist_ok=True)
         for number in range(BLOCKS):
+            base = FIRST + number * BLOCK
+            if KNOWN & set(range(base, base + BLOCK)):
+                continue
             self._lock = open(os.path.join(folder, str(number)), "w")
             try:
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 self._lock.close()
                 continue
-            base = FIRST + number * BLOCK
             if all(port_is_free(base + i) for i in range(BLOCK)):
                 break
             self._lock.close()
