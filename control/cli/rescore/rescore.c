@@ -13,62 +13,33 @@
 #include "base/str.h"
 #include "control/cli/client/client.h"
 #include "control/cli/common/exit_code.h"
-#include "control/cli/rescore/packets.h"
-#include "control/cli/rescore/rescore_result.h"
-#include "control/cli/rescore/run_streams.h"
+#include "control/cli/rescore/rescore_table.h"
 #include "control/cli/run/run_report.h"
+#include "control/rescore/packets.h"
+#include "control/rescore/rescore.h"
+#include "control/rescore/run_streams.h"
 #include "control/wire/text.h"
-#include "media/analysis/emodel_values.h"
 
 #define PATH_BYTES      200
-#define NETWORK_MAX_MS  1000.0
-#define MOS_MAX         4.5
 #define UUID_CHARACTERS 36
-#define SETTINGS_BYTES  256
 
 /* ---- the command line ---- */
 
 static int add_buffers(struct rescore_options *o, const char *text)
 {
-	char copy[SETTINGS_BYTES];
-	char *rest = copy;
-	char *word;
+	char reason[RESCORE_REASON_BYTES];
 
-	if (str_copy(copy, sizeof(copy), text))
-		return client_usage("--jitter-buffer is too long");
-	while ((word = strsep(&rest, ","))) {
-		const char *reason;
-
-		if (o->asked == RESCORE_ASKED_MAX)
-			return client_usage("at most %d buffers",
-					    RESCORE_ASKED_MAX);
-		if (buffer_setting_parse(
-			    &o->trial[RESCORE_FIRST_ASKED + o->asked], word,
-			    &reason))
-			return client_usage("--jitter-buffer %s: %s", word,
-					    reason);
-		o->asked++;
-	}
+	if (rescore_options_buffers(o, text, reason))
+		return client_usage("--jitter-buffer %s: %s", text, reason);
 	return 0;
 }
 
-/* A row of `offhook emodel --list`, or an RTP encoding. */
 static int set_codec(struct rescore_options *o, const char *name)
 {
-	const struct emodel_codec *row = emodel_codec_by_name(name);
-
-	o->values = (struct emodel_values){0};
-	if (row && row->provenance == EMODEL_STANDARD)
-		o->values.standard = row;
-	else if (row)
-		o->values.declared = row;
-	else
-		emodel_values_of(&o->values, name, 0, NULL);
-	if (!o->values.standard && !o->values.declared)
+	if (rescore_options_codec(o, name))
 		return client_usage("--codec %s: there are no values of that "
 				    "codec: `offhook emodel --list`",
 				    name);
-	o->codec = name;
 	return 0;
 }
 
@@ -102,13 +73,14 @@ static int take_option(struct rescore_options *o, int option)
 	case 'c':
 		return set_codec(o, optarg);
 	case 'l':
-		return set_number("--least", 1.0, MOS_MAX, &o->least_mos);
+		return set_number("--least", 1.0, RESCORE_LEAST_MAX,
+				  &o->least_mos);
 	case 'm':
 		return set_max_streams(o);
 	case 'n':
 		o->has_network = true;
-		return set_number("--network-delay", 0.0, NETWORK_MAX_MS,
-				  &o->network_ms);
+		return set_number("--network-delay", 0.0,
+				  RESCORE_NETWORK_MAX_MS, &o->network_ms);
 	case 's':
 		o->capture.sdp_only = true;
 		return 0;
@@ -141,7 +113,6 @@ static int read_arguments(struct rescore_options *o, int argc, char **argv,
 		return status;
 	if (optind + 1 != argc)
 		return client_usage("`rescore` takes one run or one file");
-	o->capture.trial_count = RESCORE_FIRST_ASKED + o->asked;
 	*ret_what = argv[optind];
 	return 0;
 }
@@ -168,27 +139,34 @@ static bool is_run(const char *text)
 
 static void print_notes(const struct packets *p, const char *path)
 {
-	uint64_t streams_left_out = 0;
+	const uint64_t left_out = packets_left_out(p);
 
-	for (size_t i = 0; i < p->count; i++)
-		if (p->part[i].capture)
-			streams_left_out += capture_counters(p->part[i].capture)
-						    ->streams_left_out;
 	if (p->damaged)
 		fprintf(stderr, "offhook: %s: %s%s\n", path, p->reason,
 			packets_stream_count(p)
 				? "; what comes before it is shown"
 				: "");
-	if (streams_left_out)
+	if (left_out)
 		fprintf(stderr,
 			"offhook: %" PRIu64 " packets belong to more streams "
 			"than --max-streams and are left out\n",
-			streams_left_out);
-	if (p->left_out)
+			left_out);
+	if (p->frames_left_out)
 		fprintf(stderr,
 			"offhook: %" PRIu64 " frames of interfaces above %d "
 			"are left out\n",
-			p->left_out, PACKETS_INTERFACES_MAX);
+			p->frames_left_out, PACKETS_INTERFACES_MAX);
+}
+
+static int print_json(struct rescore *r)
+{
+	json_t *found = rescore_json(r);
+
+	if (!found)
+		return -ENOMEM;
+	client_print_json(stdout, found);
+	json_decref(found);
+	return ferror(stdout) ? -EIO : 0;
 }
 
 static int print(struct client *c, struct rescore *r, const char *path)
@@ -196,8 +174,7 @@ static int print(struct client *c, struct rescore *r, const char *path)
 	int err;
 
 	print_notes(r->packets, path);
-	err = client_json(c) ? rescore_print_json(r, stdout)
-			     : rescore_print_table(r, stdout);
+	err = client_json(c) ? print_json(r) : rescore_print_table(r, stdout);
 	if (!err && fflush(stdout))
 		err = -errno;
 	if (err)

@@ -1,4 +1,4 @@
-#include "control/cli/rescore/rescore_result.h"
+#include "control/cli/rescore/rescore_table.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,17 +1,22 @@
 /**
- * What `offhook rescore` has found, for its printers.
- * Thread: main.
+ * What MOS the packets of a capture or of a run would have given behind other
+ * de-jitter buffers and with another codec, and the least buffer that reaches a
+ * MOS. Docs: docs/reference/rescore.md
+ * Thread: any; one owner.
  */
-#ifndef OFFHOOK_CONTROL_CLI_RESCORE_RESCORE_RESULT_H
-#define OFFHOOK_CONTROL_CLI_RESCORE_RESCORE_RESULT_H
+#ifndef OFFHOOK_CONTROL_RESCORE_RESCORE_H
+#define OFFHOOK_CONTROL_RESCORE_RESCORE_H
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
-#include "control/cli/rescore/packets.h"
+#include "control/rescore/packets.h"
 #include "media/analysis/buffer_trial.h"
+
+#define RESCORE_LEAST_MAX      4.5 /* MOS */
+#define RESCORE_NETWORK_MAX_MS 1000.0
+#define RESCORE_REASON_BYTES   160
 
 #define RESCORE_CURVE     200 /* fixed buffers of 1, 2, ... ms */
 #define RESCORE_ASKED_MAX 8   /* of --jitter-buffer */
@@ -74,6 +79,17 @@ struct rescore {
 /** Set what the options leave open. */
 void rescore_options_init(struct rescore_options *o);
 
+/** Add the buffers of a text ("fixed:60,adaptive:20-100").
+ * @param reason  filled on failure
+ * @return 0; -EINVAL */
+int rescore_options_buffers(struct rescore_options *o, const char *text,
+			    char reason[static RESCORE_REASON_BYTES]);
+
+/** Set the codec: a row of `offhook emodel --list`, or an RTP encoding.
+ * @param name  borrowed
+ * @return 0; -ENOENT there are no values of it */
+int rescore_options_codec(struct rescore_options *o, const char *name);
+
 /** Gets a stream. @return 0; else the walk ends */
 typedef int(rescore_stream_h)(const struct rescore_stream *s, void *arg);
 
@@ -94,8 +110,8 @@ const char *rescore_codec_name(const struct rescore *r,
  * @return new; NULL: no memory */
 char *rescore_sentence(const struct rescore *r, const struct rescore_stream *s);
 
-/** Print all streams. @return 0; -ENOMEM; -EIO */
-int rescore_print_table(struct rescore *r, FILE *out);
-int rescore_print_json(struct rescore *r, FILE *out);
+/** Rescore all streams.
+ * @return what docs/reference/rescore.md calls JSON, new; NULL: no memory */
+json_t *rescore_json(struct rescore *r);
 
 #endif

@@ -1,4 +1,4 @@
-#include "control/cli/rescore/packets.h"
+#include "control/rescore/packets.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static int read_frames(struct packets *p, struct reader *reader,
 		struct packets_part *part;
 
 		if (f.interface >= PACKETS_INTERFACES_MAX) {
-			p->left_out++;
+			p->frames_left_out++;
 			continue;
 		}
 		part = part_of(p, reader, &f, options);
@@ -105,6 +105,17 @@ size_t packets_stream_count(const struct packets *p)
 	for (size_t i = 0; i < p->count; i++)
 		if (p->part[i].capture)
 			count += capture_stream_count(p->part[i].capture);
+	return count;
+}
+
+uint64_t packets_left_out(const struct packets *p)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		if (p->part[i].capture)
+			count += capture_counters(p->part[i].capture)
+					 ->streams_left_out;
 	return count;
 }
 

@@ -1,11 +1,16 @@
-#include "control/cli/rescore/rescore_result.h"
+#include "control/rescore/rescore.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/cli/rescore/run_streams.h"
+#include "base/str.h"
+#include "control/rescore/run_streams.h"
+#include "media/analysis/emodel_values.h"
+
+#define BUFFERS_BYTES 256
 
 void rescore_options_init(struct rescore_options *o)
 {
@@ -31,7 +36,56 @@ void rescore_options_init(struct rescore_options *o)
 	o->capture = (struct capture_options){
 		.streams_max = CAPTURE_STREAMS_DEFAULT,
 		.trials = trial,
+		.trial_count = RESCORE_FIRST_ASKED,
 	};
+}
+
+int rescore_options_buffers(struct rescore_options *o, const char *text,
+			    char reason[static RESCORE_REASON_BYTES])
+{
+	char copy[BUFFERS_BYTES];
+	char *rest = copy;
+	char *word;
+
+	if (str_copy(copy, sizeof(copy), text)) {
+		str_print(reason, RESCORE_REASON_BYTES, "too long");
+		return -EINVAL;
+	}
+	while ((word = strsep(&rest, ","))) {
+		const char *why;
+
+		if (o->asked == RESCORE_ASKED_MAX) {
+			str_print(reason, RESCORE_REASON_BYTES,
+				  "at most %d buffers", RESCORE_ASKED_MAX);
+			return -EINVAL;
+		}
+		if (buffer_setting_parse(
+			    &o->trial[RESCORE_FIRST_ASKED + o->asked], word,
+			    &why)) {
+			str_print(reason, RESCORE_REASON_BYTES, "%s", why);
+			return -EINVAL;
+		}
+		o->asked++;
+	}
+	o->capture.trial_count = RESCORE_FIRST_ASKED + o->asked;
+	return 0;
+}
+
+int rescore_options_codec(struct rescore_options *o, const char *name)
+{
+	const struct emodel_codec *row = emodel_codec_by_name(name);
+
+	o->values = (struct emodel_values){0};
+	if (row && row->provenance == EMODEL_STANDARD)
+		o->values.standard = row;
+	else if (row)
+		o->values.declared = row;
+	else
+		emodel_values_of(&o->values, name, 0, NULL);
+	if (!o->values.standard && !o->values.declared)
+		return -ENOENT;
+	o->codec = name;
+	return 0;
 }
 
 static struct buffer_rating rating_of(const struct rescore *r,

@@ -1,9 +1,9 @@
 /**
  * The streams of a run, by role and SSRC, as its report has them.
- * Thread: main.
+ * Thread: any.
  */
-#ifndef OFFHOOK_CONTROL_CLI_RESCORE_RUN_STREAMS_H
-#define OFFHOOK_CONTROL_CLI_RESCORE_RUN_STREAMS_H
+#ifndef OFFHOOK_CONTROL_RESCORE_RUN_STREAMS_H
+#define OFFHOOK_CONTROL_RESCORE_RUN_STREAMS_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,10 +1,10 @@
-#include "control/cli/rescore/rescore_result.h"
+#include "control/rescore/rescore.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-#include "control/cli/client/client.h"
-#include "control/cli/measure/analyze_stream_json.h"
 #include "control/wire/text.h"
 
 struct list {
@@ -15,6 +15,20 @@ struct list {
 static json_t *number_or_null(bool known, double x)
 {
 	return known ? json_real(x) : json_null();
+}
+
+static json_t *json_key(const struct flow_key *k)
+{
+	char src[ADDRESS_TEXT_BYTES];
+	char dst[ADDRESS_TEXT_BYTES];
+	char ssrc[9];
+
+	address_groups(&k->src, src);
+	address_groups(&k->dst, dst);
+	snprintf(ssrc, sizeof(ssrc), "%08" PRIx32, k->ssrc);
+	return json_pack("{s:s, s:i, s:s, s:i, s:s}", "src", src, "sport",
+			 (int)k->sport, "dst", dst, "dport", (int)k->dport,
+			 "ssrc", ssrc);
 }
 
 static json_t *json_outcome(const struct buffer_outcome *o, bool untimed)
@@ -151,28 +165,22 @@ static int add_stream(const struct rescore_stream *s, void *arg)
 		       : 0;
 }
 
-int rescore_print_json(struct rescore *r, FILE *out)
+json_t *rescore_json(struct rescore *r)
 {
 	struct list l = {r, json_array()};
-	int err = rescore_each(r, add_stream, &l);
 	unsigned least;
 	size_t reach;
-	json_t *o;
 
-	if (err) {
+	if (rescore_each(r, add_stream, &l)) {
 		json_decref(l.streams);
-		return err;
+		return NULL;
 	}
 	least = rescore_least_of_all(r, &reach);
-	o = json_pack("{s:o?, s:o, s:{s:f, s:o, s:I, s:I}}", "run",
-		      r->run ? json_incref(json_object_get(r->run, "id"))
-			     : json_null(),
-		      "streams", l.streams, "least", "mos",
-		      r->options->least_mos, "ms",
-		      least ? json_integer(least) : json_null(),
-		      "streams_reached", (json_int_t)reach, "streams",
-		      (json_int_t)r->count);
-	client_print_json(out, o);
-	json_decref(o);
-	return ferror(out) ? -EIO : 0;
+	return json_pack("{s:O?, s:o, s:{s:f, s:o, s:I, s:I}, s:I}", "run",
+			 json_object_get(r->run, "id"), "streams", l.streams,
+			 "least", "mos", r->options->least_mos, "ms",
+			 least ? json_integer(least) : json_null(),
+			 "streams_reached", (json_int_t)reach, "streams",
+			 (json_int_t)r->count, "packets_left_out",
+			 (json_int_t)packets_left_out(r->packets));
 }

@@ -1,4 +1,4 @@
-#include "control/cli/rescore/run_streams.h"
+#include "control/rescore/run_streams.h"
 
 #include <errno.h>
 #include <inttypes.h>

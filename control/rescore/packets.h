@@ -1,11 +1,11 @@
 /**
- * Reads a capture for `offhook rescore`: the streams of each interface of a
+ * Reads a capture to rescore it: the streams of each interface of a
  * pcapng file are measured on their own, as `packets.pcapng` of a run has an
  * interface for each role. What passes between two roles would else count twice.
- * Thread: main.
+ * Thread: any; one owner.
  */
-#ifndef OFFHOOK_CONTROL_CLI_RESCORE_PACKETS_H
-#define OFFHOOK_CONTROL_CLI_RESCORE_PACKETS_H
+#ifndef OFFHOOK_CONTROL_RESCORE_PACKETS_H
+#define OFFHOOK_CONTROL_RESCORE_PACKETS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ struct packets {
 	struct packets_part part[PACKETS_INTERFACES_MAX];
 	size_t count; /* parts, some without capture */
 	uint64_t untimed;
-	uint64_t left_out; /* frames of further interfaces */
+	uint64_t frames_left_out; /* of further interfaces */
 	bool damaged;
 	char reason[READER_REASON_BYTES]; /* if damaged */
 };
@@ -52,6 +52,9 @@ void packets_release(struct packets *p);
 
 /** Streams of all parts. */
 size_t packets_stream_count(const struct packets *p);
+
+/** RTP packets of streams above options->streams_max. */
+uint64_t packets_left_out(const struct packets *p);
 
 /** The mean round trip to the source of a stream, by its RTCP.
  * @return false: unknown */
