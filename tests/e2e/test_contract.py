@@ -251,7 +251,8 @@ def run_in_progress(lab, o):
     send(lab, o, f"/runs/{lab.started()}")
 
 
-@provokes(409, "getRunsByIdDifferences", "getRunsByIdReportJunit", "getRunsByIdReportMarkdown", "getRunsByIdReportHtml",
+@provokes(409, "getRunsByIdDifferences", "getRunsByIdQuality",
+          "getRunsByIdReportJunit", "getRunsByIdReportMarkdown", "getRunsByIdReportHtml",
           "getProjectsRunsByUuidReportJunit", "getProjectsRunsByUuidReportMarkdown",
           "getProjectsRunsByUuidReportHtml")
 def report_of_what_runs(lab, o):

@@ -13,6 +13,7 @@ from capture import tshark
 from controller import Controller
 from fake_agent import FakeAgent, evidence, good_call, registered
 from relay import TO_CALLEE, Relay
+from test_api_basics import problem
 from test_api_project_runs import TIMES
 
 VECTORS = Path(__file__).resolve().parents[1] / "vectors" / "data"
@@ -321,6 +322,41 @@ def test_a_run_without_packets_and_no_run(of_run, lab):
     assert "rtp_capture" in of_run.errors
     of_run(10**9, status=3)
     assert of_run.errors.startswith("offhook: ")
+
+
+def test_the_api_answers_the_same(of_run, lab):
+    run, role = lab.run(pcap(stream_of(0xa, tenth(100.5)), stream_of(0xb, tenth(0), back=True)))
+    address = f"/runs/{run['id']}/quality"
+    for query, options in (("", []),
+                           ("?jitter_buffer=fixed:120,adaptive:20-60&codec=G729&least=3.6"
+                            "&network_delay=40",
+                            ["--jitter-buffer", "fixed:120,adaptive:20-60", "--codec", "G729",
+                             "--least", "3.6", "--network-delay", "40"])):
+        answer = lab.c.api("GET", address + query)
+        assert answer.pop("status") == 200
+        one, = answer["streams"]
+        assert (one["interface"], one["least"]["ms"]) == (role, 101)
+        assert answer == json.loads(of_run(run["id"], "--json", *options))
+    empty, _ = lab.run(None)
+    answer = lab.c.api("GET", f"/runs/{empty['session_id']}/quality")
+    assert answer["streams"] == [] and answer["least"]["ms"] is None
+
+
+@pytest.mark.parametrize("query, pointer", [
+    ("jitter_buffer=fixed:0", "jitter_buffer"), ("jitter_buffer=", "jitter_buffer"),
+    ("codec=no-such", "codec"), ("least=5", "least"), ("least=x", "least"),
+    ("network_delay=-1", "network_delay"), ("nothing=1", "nothing")])
+def test_a_wrong_query_is_named(lab, query, pointer):
+    answer = lab.c.request("GET", f"/runs/1/quality?{query}", key=lab.c.keys["admin"])
+    assert [e["pointer"] for e in problem(answer, 422)["errors"]] == [pointer]
+
+
+def test_streams_above_the_ceiling_are_counted(lab):
+    run, _ = lab.run(pcap(*(stream_of(100 + i, tenth(0), count=20) for i in range(103))))
+    answer = lab.c.api("GET", f"/runs/{run['id']}/quality")
+    assert len(answer["streams"]) == 100
+    # of each the last 2 are too few to be recognised as a stream
+    assert answer["packets_left_out"] == 3 * 18
 
 
 class LateRelay(Relay):

@@ -18,6 +18,7 @@
 #include "control/server/api/users.h"
 #include "control/server/report/differences.h"
 #include "control/server/report/flakiness.h"
+#include "control/server/report/quality.h"
 #include "control/server/report/run_report.h"
 
 #include <string.h>
@@ -143,6 +144,7 @@ const struct route api_routes[] = {
 	{"GET", "/runs/:id/artifacts", "artifacts of a run", RIGHT_READ, run_artifacts, NULL},
 	{"GET", "/runs/:id/artifacts/:role/:name", "artifact", RIGHT_READ, run_artifact_content, NULL},
 	{"GET", "/runs/:id/differences", "differences of runs", RIGHT_READ, run_differences, NULL},
+	{"GET", "/runs/:id/quality", "packets behind other buffers", RIGHT_READ, run_quality, NULL},
 	{"GET", "/runs/:id/report/junit", "report of a run", RIGHT_READ, run_report_junit, NULL},
 	{"GET", "/runs/:id/report/markdown", "report of a run", RIGHT_READ, run_report_markdown, NULL},
 	{"GET", "/runs/:id/report/html", "report of a run", RIGHT_READ, run_report_html, NULL},
@@ -192,6 +194,7 @@ const struct route_query api_queries[] = {
 	{run_artifacts, PAGE},
 	{run_callbacks, PAGE},
 	{run_differences, "with"},
+	{run_quality, "jitter_buffer codec least network_delay"},
 	{project_status_last, PAGE},
 	{project_run_status, PAGE},
 	{runs_list,

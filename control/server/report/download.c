@@ -325,6 +325,28 @@ void download_packets(struct request *req, struct reply *rep)
 	       "packets.pcapng");
 }
 
+int download_packets_file(struct request *req, const json_t *run, FILE **ret)
+{
+	struct download d = {
+		.store = request_store(req),
+		.conf = request_conf(req),
+		.run_id = json_integer_value(json_object_get(run, "id")),
+		.session_id = text_of(run, "session_id"),
+	};
+	int err = open_file(req, &d.file);
+
+	if (err)
+		return err;
+	err = write_packets(&d);
+	if (!err && ferror(d.file))
+		err = -EIO;
+	if (err)
+		fclose(d.file);
+	else
+		*ret = d.file;
+	return err;
+}
+
 /* ---- metrics ---- */
 
 static int put_point(const struct wire_point *p, void *arg)
