@@ -23,6 +23,8 @@
 #define RESCORE_USUAL     2   /* those that every measurement has */
 #define RESCORE_TRIALS    (1 + RESCORE_CURVE + RESCORE_USUAL + RESCORE_ASKED_MAX)
 
+_Static_assert(RESCORE_TRIALS <= CAPTURE_TRIALS_MAX, "buffers of a stream");
+
 /** What was asked. Contains pointers into itself: do not copy it. */
 struct rescore_options {
 	double least_mos;
