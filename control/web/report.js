@@ -9,6 +9,7 @@ import { drawCalls } from './report_calls.js';
 import { drawLive } from './report_live.js';
 import { Ladder } from './report_ladder.js';
 import { Player } from './report_player.js';
+import { drawQuality } from './report_quality.js';
 import { differences } from './report_facts.js';
 import { capital, evidenceOf, makeModel, measureName, withoutRole } from './report_model.js';
 import { lastPassed, sentence, since, testerChecks, took } from './report_sentence.js';
@@ -377,6 +378,7 @@ function draw(report) {
   drawCalls(model, byId('calls-body'), { open: PRINT, pick: (call) => choose(model.conversationOf(call.call)) });
   const unread = model.report.calls_omitted;
   byId('calls-note').textContent = `${plural(model.calls.length, 'call')}${unread ? `, without ${unread.toLocaleString('en')} later ones` : ''}; what differs is shown first`;
+  drawQuality(model, byId('quality'), byId('quality-body'));
   drawFiles(model);
   drawAnchors(model);
   if (model.run.phase === 'done') drawChanges(model).catch((error) => complain(error.message));
