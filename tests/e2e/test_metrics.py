@@ -1,5 +1,6 @@
 """GET /metrics: the Prometheus text format, and correct figures."""
 import re
+import sqlite3
 import time
 
 import pytest
@@ -109,3 +110,26 @@ def test_each_agent(server):
     assert agent.post("/disconnect", {"reason": "over"}).ok
     assert metrics(server)["offhook_agent_up", labels] == 0
     assert now["offhook_artifacts_bytes", None] == 0
+
+
+def test_the_agents_heard_of_last_are_shown():
+    """A pool whose agents come and go: 1003 of them are gone, the one enrolled last is at work."""
+    with Controller(**TIMES) as c:
+        pool = c.api("POST", "/agent-pools", {"name": "p"})["agent_pool"]
+        first = FakeAgent(c, pool["join_token"], "first")
+        assert first.post("/disconnect", {"reason": "over"}).ok
+        with sqlite3.connect(c.state_dir / "offhook.db", timeout=60) as db:
+            columns = [row[1] for row in db.execute("PRAGMA table_info(agent)")
+                       if row[1] not in ("id", "name")]
+            db.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1002) "
+                       f"INSERT INTO agent (name, {', '.join(columns)}) "
+                       f"SELECT 'n' || i, {', '.join(columns)} FROM agent, n WHERE name = 'first'")
+            db.execute("UPDATE agent SET last_seen = last_seen - 60000")
+        agent = FakeAgent(c, pool["join_token"], "last", capacity=3)
+        agent.poll(free=0)
+        now = metrics(c)
+        assert now["offhook_agent_up", 'pool="p",agent="last"'] == 1
+        assert now["offhook_agent_capacity", 'pool="p",agent="last"'] == 3
+        assert len([name for name, _ in now if name == "offhook_agent_up"]) == 1000
+        assert now["offhook_agents_omitted", None] == 4
+        assert now["offhook_agents", "offline"] == 1003

@@ -96,6 +96,23 @@ static int put_agent(const struct agent_figures *agent, void *arg)
 	return err ? err : buf_print(m->text, "} %.15g\n", value);
 }
 
+static int put_agents_omitted(struct buf *b, struct store *store)
+{
+	int64_t count;
+	int err = store_count_all_agents(store, &count);
+
+	if (!err)
+		err = metrics_text_head(
+			b, "agents_omitted", "gauge",
+			"Agents that are too many to have metrics of their "
+			"own.");
+	return err ? err
+		   : buf_print(b, "offhook_agents_omitted %" PRId64 "\n",
+			       count > METRICS_AGENTS_MAX
+				       ? count - METRICS_AGENTS_MAX
+				       : 0);
+}
+
 static int put_agents(struct buf *b, struct request *req, int64_t seen)
 {
 	static const struct {
@@ -126,7 +143,7 @@ static int put_agents(struct buf *b, struct request *req, int64_t seen)
 		if (err)
 			return err;
 	}
-	return 0;
+	return put_agents_omitted(b, request_store(req));
 }
 
 static int put_artifacts(struct buf *b, struct request *req)

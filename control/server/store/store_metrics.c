@@ -111,10 +111,19 @@ int store_each_agent(struct store *s, int64_t seen_after_ms,
 			   "a.id AND l.state IN ('offered', 'started')), "
 			   "coalesce(a.last_seen, 0), a.clock_offset_us FROM "
 			   "agent a JOIN agent_pool p ON p.id = a.pool_id "
-			   "ORDER BY a.id LIMIT $2",
+			   "ORDER BY coalesce(a.last_seen, 0) DESC, a.id "
+			   "LIMIT $2",
 			   params, 2, agent_row, &telling);
 
 	return err < 0 ? err : 0;
+}
+
+int store_count_all_agents(struct store *s, int64_t *ret)
+{
+	int rows = db_query(store_reader(s), "SELECT count(*) FROM agent", NULL,
+			    0, db_integer_row, ret);
+
+	return rows < 0 ? rows : 0;
 }
 
 struct test_telling {
