@@ -203,12 +203,17 @@ const char *anonymise_text(struct anonymise *a, enum anonymise_kind kind,
 
 void anonymise_digits(struct anonymise *a, char *digits)
 {
+	char key[DIALOGS_DIGITS_MAX + 1];
 	const char *number;
-	size_t length, at;
+	size_t length, at, n = 0;
 
-	if (!a->call || !digits[0])
+	for (const char *c = digits; *c && n < DIALOGS_DIGITS_MAX; c++)
+		if (isalnum((unsigned char)*c))
+			key[n++] = *c;
+	key[n] = '\0';
+	if (!a->call || n == 0)
 		return;
-	number = anonymise_text(a, ANONYMISE_USER, digits);
+	number = anonymise_text(a, ANONYMISE_USER, key);
 	length = strlen(number);
 	at = length;
 	/* the last digits of the replacement differ from one to the next */

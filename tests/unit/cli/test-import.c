@@ -502,6 +502,26 @@ static void test_replacements_contain_no_original(void **state)
 	dialogs_free(d);
 }
 
+static void test_dialled_digits_become_others(void **state)
+{
+	struct dialogs *d = established();
+	char digits[8], original[8];
+	struct anonymise *a;
+
+	(void)state;
+	assert_int_equal(anonymise_new(&a), 0);
+	anonymise_use(a, first_call(d));
+	for (unsigned i = 99; i > 0; i--) {
+		str_print(original, sizeof(original), "*%02u#", i);
+		str_copy(digits, sizeof(digits), original);
+		anonymise_digits(a, digits);
+		assert_string_not_equal(digits, original);
+		assert_true(digits[0] == '*' && digits[3] == '#' && !digits[4]);
+	}
+	anonymise_free(a);
+	dialogs_free(d);
+}
+
 static void test_what_is_no_call_is_ignored(void **state)
 {
 	struct dialogs *d = fresh();
@@ -692,6 +712,7 @@ int main(void)
 		cmocka_unit_test(test_a_cancelled_call_is_cancelled_again),
 		cmocka_unit_test(test_anonymised_texts_are_consistent),
 		cmocka_unit_test(test_replacements_contain_no_original),
+		cmocka_unit_test(test_dialled_digits_become_others),
 		cmocka_unit_test(test_what_is_no_call_is_ignored),
 		cmocka_unit_test(test_ceilings_are_counted),
 		cmocka_unit_test(test_domains_are_kept),
