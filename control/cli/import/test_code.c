@@ -504,9 +504,11 @@ static json_t *document_new(const struct test_code_options *options)
 			 "agent_pools", "name", options->agent_pool, "tests");
 }
 
-static void append_record(json_t *document, const char *list, json_t *record)
+static int append_record(json_t *document, const char *list, json_t *record)
 {
-	json_array_append_new(json_object_get(document, list), record);
+	return json_array_append_new(json_object_get(document, list), record)
+		       ? -ENOMEM
+		       : 0;
 }
 
 /* Append the records of a call. @return as of test_code_make() */
@@ -526,11 +528,14 @@ static int make_call(struct maker *k, json_t *document)
 	if (err)
 		return err;
 	note_failure(k);
-	append_record(document, "targets", target_record(k));
-	append_record(document, "credential_pools", credential_record(k));
-	append_record(document, "tests", test_record(k, &script));
+	err = append_record(document, "targets", target_record(k));
+	if (!err)
+		err = append_record(document, "credential_pools",
+				    credential_record(k));
+	if (!err)
+		err = append_record(document, "tests", test_record(k, &script));
 	json_decref(script.actions);
-	return 0;
+	return err;
 }
 
 int test_code_make(const struct dialogs *d, const struct dialogs_call *call,
