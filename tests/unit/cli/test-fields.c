@@ -111,12 +111,44 @@ static void test_wrong_values(void **state)
 	}
 }
 
+/* @return of fields_read() with a file of this size */
+static int read_size(size_t size)
+{
+	char path[] = "/tmp/test-fields-XXXXXX", given[60];
+	char *arguments[] = {given}, *content = malloc(size);
+	json_t *fields = json_object();
+	int fd = mkstemp(path);
+	int status;
+
+	assert_true(fd >= 0);
+	assert_non_null(content);
+	memset(content, 'x', size);
+	assert_int_equal(write(fd, content, size), size);
+	close(fd);
+	free(content);
+	snprintf(given, sizeof(given), "a=@%s", path);
+	status = fields_read(fields, arguments, 1);
+	unlink(path);
+	assert_int_equal(json_string_length(json_object_get(fields, "a")),
+			 status ? 0 : size);
+	json_decref(fields);
+	return status;
+}
+
+static void test_size_of_a_file(void **state)
+{
+	(void)state;
+	assert_int_equal(read_size(1 << 20), 0);
+	assert_int_equal(read_size((1 << 20) + 1), CLI_EXIT_USAGE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_wrong_values),
+		cmocka_unit_test(test_size_of_a_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

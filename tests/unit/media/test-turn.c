@@ -111,6 +111,7 @@ struct server {
 	int64_t now_ns;
 	bool deaf;
 	bool forbids; /* refuses channels */
+	bool forgets; /* no nonce is good for a second request */
 	const char *nonce;
 	uint32_t lifetime_s;
 	unsigned allocations, refreshes, permissions, channels, ended, asked;
@@ -174,7 +175,7 @@ static void send_h(const uint8_t *data, size_t bytes, void *arg)
 		answer(s, &m, 0);
 	} else if (!m.username || !stun_message_verify(&m, key, sizeof(key))) {
 		answer(s, &m, 401);
-	} else if (strcmp(m.nonce, s->nonce) != 0) {
+	} else if (s->forgets || strcmp(m.nonce, s->nonce) != 0) {
 		answer(s, &m, 438);
 	} else if (s->forbids && m.method == STUN_MESSAGE_CHANNEL) {
 		answer(s, &m, 403);
@@ -309,6 +310,21 @@ static void test_turn_refused(void **state)
 	turn_free(s.t);
 }
 
+/* Four challenges in a row are answered. */
+static void test_turn_challenged_for_ever(void **state)
+{
+	struct server s;
+	(void)state;
+
+	server_open(&s, "secret", false);
+	s.forgets = true;
+	run_s(&s, 1);
+	assert_int_equal(turn_state(s.t), TURN_FAILED);
+	assert_non_null(strstr(turn_reason(s.t), "438"));
+	assert_int_equal(s.asked, 5);
+	turn_free(s.t);
+}
+
 /* A server may grant any lifetime. */
 static void test_turn_lifetimes(void **state)
 {
@@ -399,6 +415,7 @@ int main(void)
 		cmocka_unit_test(test_stun_mapped),
 		cmocka_unit_test(test_turn_life),
 		cmocka_unit_test(test_turn_refused),
+		cmocka_unit_test(test_turn_challenged_for_ever),
 		cmocka_unit_test(test_turn_lifetimes),
 		cmocka_unit_test(test_turn_server_is_away),
 		cmocka_unit_test(test_turn_ceiling),

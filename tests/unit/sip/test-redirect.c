@@ -1,3 +1,5 @@
+#include "sip/call/redirect.h"
+#include "sip/message/digest.h"
 #include "world.h"
 
 static const struct world_options plain = {.password = "secret",
@@ -174,11 +176,80 @@ static void test_nobody_answers(void **state)
 	world_close(&world);
 }
 
+/* ---- ceilings ---- */
+
+/* @return a response with `count` times a header field of a number */
+static struct sip_msg *response_with(unsigned code, const char *field,
+				     unsigned count)
+{
+	struct mbuf *mb = mbuf_alloc(8192);
+	struct sip_msg *msg;
+
+	mbuf_printf(mb,
+		    "SIP/2.0 %u Whatever\r\n"
+		    "Via: SIP/2.0/UDP 127.0.0.1;branch=z9hG4bK1\r\n"
+		    "To: <sip:a@example.net>;tag=1\r\n"
+		    "From: <sip:b@example.net>;tag=2\r\n"
+		    "Call-ID: c\r\nCSeq: 1 INVITE\r\n",
+		    code);
+	for (unsigned i = 0; i < count; i++)
+		mbuf_printf(mb, field, i);
+	mbuf_printf(mb, "Content-Length: 0\r\n\r\n");
+	mb->pos = 0;
+	assert_int_equal(sip_msg_decode(&msg, mb), 0);
+	mem_deref(mb);
+	return msg;
+}
+
+/* 40 contacts: 31 of them become targets, the first target being one, too. */
+static void test_many_contacts(void **state)
+{
+	struct sip_msg *msg =
+		response_with(302, "Contact: <sip:u%u@127.0.0.1>\r\n", 40);
+	struct call_redirect r = {.count = 0};
+	unsigned count = 0;
+	char *uri = NULL;
+	(void)state;
+
+	redirect_take(&r, "sip:1002@example.net", msg);
+	while (redirect_next(&uri, &r, 100) == 0)
+		count++;
+	assert_int_equal(count, 31);
+	assert_string_equal(uri, "sip:u30@127.0.0.1");
+	redirect_release(&r);
+	mem_deref(msg);
+}
+
+static int challenged(unsigned realms)
+{
+	struct sip_msg *msg = response_with(
+		401, "WWW-Authenticate: Digest realm=\"r%u\", nonce=\"n\"\r\n",
+		realms);
+	struct digest *digest;
+	int err;
+
+	assert_int_equal(digest_new(&digest, "1001", "secret"), 0);
+	digest_begin(digest);
+	err = digest_challenge(digest, msg);
+	mem_deref(digest);
+	mem_deref(msg);
+	return err;
+}
+
+static void test_many_realms(void **state)
+{
+	(void)state;
+	assert_int_equal(challenged(4), 0);
+	assert_int_equal(challenged(5), -EACCES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_redirected),
 		cmocka_unit_test(test_nobody_answers),
+		cmocka_unit_test(test_many_contacts),
+		cmocka_unit_test(test_many_realms),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
