@@ -382,6 +382,59 @@ static void test_e_and_f_register_without_answer(void **state)
 	lab_close();
 }
 
+/* ---- connections ---- */
+
+static int ua_connect(void)
+{
+	struct sockaddr_in sin = {.sin_family = AF_INET};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	sin.sin_port = htons(lab.world.port);
+	assert_int_equal(connect(fd, (struct sockaddr *)&sin, sizeof(sin)), 0);
+	return fd;
+}
+
+/* @return the user agent has closed the connection by this time */
+static bool closed_at(int fd, int64_t ms)
+{
+	char data[16];
+	ssize_t n;
+
+	lab_run(NULL, 0, ms);
+	do
+		n = recv(fd, data, sizeof(data), MSG_DONTWAIT);
+	while (n > 0);
+	return n == 0;
+}
+
+static void test_a_connection_that_says_nothing(void **state)
+{
+	int fd;
+	(void)state;
+
+	lab_open(false);
+	fd = ua_connect();
+	assert_false(closed_at(fd, 9900));
+	assert_true(closed_at(fd, 10100));
+	close(fd);
+	lab_close();
+}
+
+static void test_a_connection_that_falls_silent(void **state)
+{
+	int fd;
+	(void)state;
+
+	lab_open(false);
+	fd = ua_connect();
+	assert_int_equal(write(fd, "\r\n\r\n", 4), 4);
+	assert_false(closed_at(fd, 899900));
+	assert_true(closed_at(fd, 900100));
+	close(fd);
+	lab_close();
+}
+
 /* ---- name servers ---- */
 
 /* Open a lab whose target is a name, and whose name server only takes questions.
@@ -737,6 +790,8 @@ int main(void)
 		TIMER_TEST(test_d_takes_repeated_refusals),
 		TIMER_TEST(test_d_is_zero_over_tcp),
 		TIMER_TEST(test_e_and_f_register_without_answer),
+		TIMER_TEST(test_a_connection_that_says_nothing),
+		TIMER_TEST(test_a_connection_that_falls_silent),
 		TIMER_TEST(test_a_silent_name_server),
 		TIMER_TEST(test_a_question_that_is_dropped),
 		TIMER_TEST(test_f_alone_over_tcp),
