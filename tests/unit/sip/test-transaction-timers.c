@@ -112,31 +112,21 @@ static uint16_t peer_tcp_listen(void)
 	return ntohs(sin.sin_port);
 }
 
-static void lab_begin(const struct world_options *options)
-{
-	simulated_begin();
-	world_open(&lab.world, options);
-	lab.world.linger = true;
-	lab.open = true;
-}
-
-static void lab_reset(void)
-{
-	memset(&lab, 0, sizeof(lab));
-	lab.listen_fd = -1;
-	lab.none_ms = lab.closed_ms = -1;
-}
-
 static void lab_open(bool tcp)
 {
 	struct world_options options = udp;
 
-	lab_reset();
+	memset(&lab, 0, sizeof(lab));
+	lab.listen_fd = -1;
+	lab.none_ms = lab.closed_ms = -1;
 	if (tcp) {
 		options.transport = SIP_TRANSPORT_TCP;
 		options.target_port = peer_tcp_listen();
 	}
-	lab_begin(&options);
+	simulated_begin();
+	world_open(&lab.world, &options);
+	lab.world.linger = true;
+	lab.open = true;
 }
 
 static void lab_run(const struct simulated_step *steps, size_t count,
@@ -379,134 +369,6 @@ static void test_e_and_f_register_without_answer(void **state)
 	assert_ms(lab.none_ms, 32000);
 	assert_string_equal(lab.world.log, "REGISTERING REGISTER_FAIL");
 	assert_non_null(strstr(lab.world.account_reason, "within 32 s"));
-	lab_close();
-}
-
-/* ---- connections ---- */
-
-static int ua_connect(void)
-{
-	struct sockaddr_in sin = {.sin_family = AF_INET};
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	sin.sin_port = htons(lab.world.port);
-	assert_int_equal(connect(fd, (struct sockaddr *)&sin, sizeof(sin)), 0);
-	return fd;
-}
-
-/* @return the user agent has closed the connection by this time */
-static bool closed_at(int fd, int64_t ms)
-{
-	char data[16];
-	ssize_t n;
-
-	lab_run(NULL, 0, ms);
-	do
-		n = recv(fd, data, sizeof(data), MSG_DONTWAIT);
-	while (n > 0);
-	return n == 0;
-}
-
-static void test_a_connection_that_says_nothing(void **state)
-{
-	int fd;
-	(void)state;
-
-	lab_open(false);
-	fd = ua_connect();
-	assert_false(closed_at(fd, 9900));
-	assert_true(closed_at(fd, 10100));
-	close(fd);
-	lab_close();
-}
-
-static void test_a_connection_that_falls_silent(void **state)
-{
-	int fd;
-	(void)state;
-
-	lab_open(false);
-	fd = ua_connect();
-	assert_int_equal(write(fd, "\r\n\r\n", 4), 4);
-	assert_false(closed_at(fd, 899900));
-	assert_true(closed_at(fd, 900100));
-	close(fd);
-	lab_close();
-}
-
-/* ---- name servers ---- */
-
-/* Open a lab whose target is a name, and whose name server only takes questions.
- * @return its socket */
-static int lab_open_silent_dns(bool any_port)
-{
-	struct sockaddr_in sin = {.sin_family = AF_INET};
-	struct world_options options = udp;
-	socklen_t len = sizeof(sin);
-	char server[32];
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
-
-	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	assert_int_equal(bind(fd, (struct sockaddr *)&sin, sizeof(sin)), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&sin, &len), 0);
-	snprintf(server, sizeof(server), "127.0.0.1:%u", ntohs(sin.sin_port));
-	lab_reset();
-	options.target_host = "pbx.test";
-	options.any_port = any_port;
-	options.name_servers = server;
-	lab_begin(&options);
-	return fd;
-}
-
-/* Types of the questions that came, without repetitions: "35 33 1" */
-static const char *types_asked(int fd, char text[static 64])
-{
-	uint8_t data[512];
-	unsigned last = 0;
-	ssize_t n;
-
-	text[0] = '\0';
-	while ((n = recv(fd, data, sizeof(data), 0)) > 16) {
-		unsigned type = data[n - 3];
-
-		if (type != last)
-			snprintf(text + strlen(text), 64 - strlen(text), "%s%u",
-				 text[0] ? " " : "", type);
-		last = type;
-	}
-	return text;
-}
-
-static void test_a_silent_name_server(void **state)
-{
-	char text[64];
-	int fd = lab_open_silent_dns(false);
-	(void)state;
-
-	assert_int_equal(sip_account_register(lab.world.account), 0);
-	lab_run(NULL, 0, 7000);
-	assert_string_equal(types_asked(fd, text), "1");
-	assert_string_equal(lab.world.log, "REGISTERING REGISTER_FAIL");
-	assert_non_null(strstr(lab.world.account_reason, "pbx.test"));
-	assert_non_null(strstr(lab.world.account_reason,
-			       "the name servers did not answer"));
-	close(fd);
-	lab_close();
-}
-
-/* Some networks drop questions for SRV: the address is asked for without it. */
-static void test_a_question_that_is_dropped(void **state)
-{
-	char text[64];
-	int fd = lab_open_silent_dns(true);
-	(void)state;
-
-	assert_int_equal(sip_account_register(lab.world.account), 0);
-	lab_run(NULL, 0, 13000);
-	assert_string_equal(types_asked(fd, text), "33 1");
-	assert_string_equal(lab.world.log, "REGISTERING REGISTER_FAIL");
-	close(fd);
 	lab_close();
 }
 
@@ -790,10 +652,6 @@ int main(void)
 		TIMER_TEST(test_d_takes_repeated_refusals),
 		TIMER_TEST(test_d_is_zero_over_tcp),
 		TIMER_TEST(test_e_and_f_register_without_answer),
-		TIMER_TEST(test_a_connection_that_says_nothing),
-		TIMER_TEST(test_a_connection_that_falls_silent),
-		TIMER_TEST(test_a_silent_name_server),
-		TIMER_TEST(test_a_question_that_is_dropped),
 		TIMER_TEST(test_f_alone_over_tcp),
 		TIMER_TEST(test_e_and_f_after_a_provisional_response),
 		TIMER_TEST(test_k_is_t4),

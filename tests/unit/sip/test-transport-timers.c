@@ -1,0 +1,176 @@
+/*
+ * How long connections and name servers that say nothing are waited for, on a
+ * simulated clock.
+ */
+#include <arpa/inet.h>
+#include <unistd.h>
+
+#include "simulated.h"
+#include "world.h"
+
+static const struct world_options udp = {.password = "secret",
+					 .domain = "example.net"};
+static struct world world;
+
+static void begin(const struct world_options *options)
+{
+	simulated_begin();
+	world_open(&world, options);
+}
+
+static void idle(void *arg)
+{
+	(void)arg;
+}
+
+static void run_until(int64_t ms)
+{
+	const struct simulated_params params = {.idle_h = idle, .until_ms = ms};
+
+	simulated_run(&params);
+}
+
+static void end(void)
+{
+	world_close(&world);
+	simulated_end();
+}
+
+/* ---- connections ---- */
+
+static int ua_connect(void)
+{
+	struct sockaddr_in sin = {.sin_family = AF_INET};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	sin.sin_port = htons(world.port);
+	assert_int_equal(connect(fd, (struct sockaddr *)&sin, sizeof(sin)), 0);
+	return fd;
+}
+
+/* @return the user agent has closed the connection by this time */
+static bool closed_at(int fd, int64_t ms)
+{
+	char data[16];
+	ssize_t n;
+
+	run_until(ms);
+	do
+		n = recv(fd, data, sizeof(data), MSG_DONTWAIT);
+	while (n > 0);
+	return n == 0;
+}
+
+static void test_a_connection_that_says_nothing(void **state)
+{
+	int fd;
+	(void)state;
+
+	begin(&udp);
+	fd = ua_connect();
+	assert_false(closed_at(fd, 9900));
+	assert_true(closed_at(fd, 10100));
+	close(fd);
+	end();
+}
+
+static void test_a_connection_that_falls_silent(void **state)
+{
+	int fd;
+	(void)state;
+
+	begin(&udp);
+	fd = ua_connect();
+	assert_int_equal(write(fd, "\r\n\r\n", 4), 4);
+	assert_false(closed_at(fd, 899900));
+	assert_true(closed_at(fd, 900100));
+	close(fd);
+	end();
+}
+
+/* ---- name servers ---- */
+
+/* Open a world whose target is a name, and whose name server only takes questions.
+ * @return its socket */
+static int open_silent_dns(bool any_port)
+{
+	struct sockaddr_in sin = {.sin_family = AF_INET};
+	struct world_options options = udp;
+	socklen_t len = sizeof(sin);
+	char server[32];
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+
+	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(bind(fd, (struct sockaddr *)&sin, sizeof(sin)), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&sin, &len), 0);
+	snprintf(server, sizeof(server), "127.0.0.1:%u", ntohs(sin.sin_port));
+	options.target_host = "pbx.test";
+	options.any_port = any_port;
+	options.name_servers = server;
+	begin(&options);
+	return fd;
+}
+
+/* Types of the questions that came, without repetitions: "35 33 1" */
+static const char *types_asked(int fd, char text[static 64])
+{
+	uint8_t data[512];
+	unsigned last = 0;
+	ssize_t n;
+
+	text[0] = '\0';
+	while ((n = recv(fd, data, sizeof(data), 0)) > 16) {
+		unsigned type = data[n - 3];
+
+		if (type != last)
+			snprintf(text + strlen(text), 64 - strlen(text), "%s%u",
+				 text[0] ? " " : "", type);
+		last = type;
+	}
+	return text;
+}
+
+static void test_a_silent_name_server(void **state)
+{
+	char text[64];
+	int fd = open_silent_dns(false);
+	(void)state;
+
+	assert_int_equal(sip_account_register(world.account), 0);
+	run_until(7000);
+	assert_string_equal(types_asked(fd, text), "1");
+	assert_string_equal(world.log, "REGISTERING REGISTER_FAIL");
+	assert_non_null(strstr(world.account_reason, "pbx.test"));
+	assert_non_null(strstr(world.account_reason,
+			       "the name servers did not answer"));
+	close(fd);
+	end();
+}
+
+/* Some networks drop questions for SRV: the address is asked for without it. */
+static void test_a_question_that_is_dropped(void **state)
+{
+	char text[64];
+	int fd = open_silent_dns(true);
+	(void)state;
+
+	assert_int_equal(sip_account_register(world.account), 0);
+	run_until(13000);
+	assert_string_equal(types_asked(fd, text), "33 1");
+	assert_string_equal(world.log, "REGISTERING REGISTER_FAIL");
+	close(fd);
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_connection_that_says_nothing),
+		cmocka_unit_test(test_a_connection_that_falls_silent),
+		cmocka_unit_test(test_a_silent_name_server),
+		cmocka_unit_test(test_a_question_that_is_dropped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
