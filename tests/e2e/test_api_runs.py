@@ -65,6 +65,14 @@ class Rows:
             [(run_id, "lease", "caller", T0 * 1000000, json.dumps(call | {"call": f"caller-{i}"}),
               "call") for i in range(count)])
 
+    def messages(self, run_id, count):
+        message = {"t": T0 * 1000000, "mono": 1, "dir": "sent", "transport": "udp",
+                   "peer": "192.0.2.1:5060", "data": "OPTIONS sip:a SIP/2.0\r\n\r\n"}
+        self.db.executemany(
+            "INSERT INTO sip_message (run_id, lease_id, role, t_us, message_json) VALUES (?,?,?,?,?)",
+            [(run_id, "lease", "caller", T0 * 1000000 + i, json.dumps(message))
+             for i in range(count)])
+
     def points(self, run_id, role, direction, measure, t, agents,
                with_sketch=True):
         """One interval; agents is a list with the samples of each agent."""
@@ -113,6 +121,7 @@ def server():
         rows.points(3, "caller", "in", "rtp_jitter", T0, [[1.0], [2.0]],
                     with_sketch=False)
         rows.calls(5, 5003)
+        rows.messages(5, 2002)
         rows.db.commit()
         rows.db.close()
         c.start()
@@ -356,6 +365,13 @@ def test_calls_beyond_those_of_a_report_are_counted(server):
     page = server.request("GET", "/runs/5/report/html").text
     assert "4803 calls are left out" in page  # of a table of 200
     assert "calls_omitted" not in report_data(server, 2)
+
+
+def test_messages_beyond_those_of_a_report_are_counted(server):
+    data = report_data(server, 5)
+    assert (len(data["messages"]), data["messages_omitted"]) == (2000, 2)
+    page = server.request("GET", "/runs/5/report/html").text
+    assert "1502 SIP messages are left out" in page  # of a table of 500
 
 
 def test_delete_takes_only_what_is_over(server):

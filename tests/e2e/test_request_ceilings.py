@@ -1,5 +1,7 @@
 """What requests above a ceiling of docs/reference/ceilings.md are answered, and that those at it
 are not refused for it."""
+import socket
+
 import pytest
 
 from controller import Controller
@@ -94,3 +96,18 @@ def test_items_of_an_upload(server, count, status):
     assert answer.status_code == status, answer.text
     assert (status == 422) == ("at most 20000 objects" in answer.text)
     assert agent.finish(job, last_seq=0 if status == 422 else 1).ok
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /healthz HT", b"GET /healthz HTTP/1.1\r\nHost: x\r\n"])
+def test_headers_have_a_time(brief, sent):
+    host, port = brief.url[7:].rsplit(":", 1)
+    with socket.create_connection((host, int(port)), 60) as s:
+        s.sendall(sent)
+        assert s.recv(100) == b""  # closed, without an answer
+    assert brief.request("GET", "/projects").ok
+
+
+@pytest.fixture(scope="module")
+def brief():
+    with Controller(header_timeout_s=1) as c:
+        yield c
