@@ -7,7 +7,7 @@ import { sparkline } from './trend.js';
 
 const CODECS = ['PCMU', 'G722', 'opus', 'G729', 'GSM'];
 const BUFFERS = [['fixed:20', '20 ms'], ['fixed:40', '40 ms'], ['fixed:60', '60 ms'], ['fixed:80', '80 ms'], ['fixed:120', '120 ms'],
-  ['fixed:200', '200 ms'], ['adaptive', 'Adaptive, 20 to 200 ms']];
+  ['fixed:160', '160 ms'], ['adaptive', 'Adaptive, 20 to 200 ms']];
 
 const mos = (row) => (row && row.mos !== null ? `${figure(row.mos, 2)}${row.mos_scale === 'nb' ? '' : ` ${row.mos_scale}`}` : '–');
 
@@ -21,7 +21,7 @@ function curve(stream) {
 function results(model, { streams, least, packets_left_out: leftOut }) {
   if (!streams.length) return [el('p', { class: 'empty' }, 'The capture has no received stream.')];
   const said = least.ms === null ? `None of ${plural(least.streams, 'stream')} reaches MOS ${least.mos} behind a fixed buffer.`
-    : `${least.streams_reached} of ${plural(least.streams, 'stream')} reach MOS ${least.mos} behind a fixed buffer of ${least.ms} ms.`;
+    : `MOS ${least.mos} takes a fixed buffer of ${least.ms} ms: ${least.streams_reached} of ${plural(least.streams, 'stream')} then.`;
   const nodes = [el('p', { class: 'body', id: 'quality-said' }, said), table('Streams behind another buffer', streams, [
     ['Role', (s) => roleTag(model, s.interface)], ['SSRC', (s) => el('code', null, s.key.ssrc), 'wide-only'],
     ['MOS, 60 ms', (s) => mos(s.measured[0]), 'num'], ['Discarded', (s) => figure(s.rescored[0].discarded), 'num'],

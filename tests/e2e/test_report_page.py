@@ -270,15 +270,15 @@ def test_would_another_buffer_have_helped(bench, browser, cookie, media):
     opened(browser, details(bench, media[1]))
     assert text(browser, "#quality-title") == "Would another buffer have helped?"
     browser.execute_script("""
-        document.getElementById('quality-buffer').value = 'fixed:200';
+        document.getElementById('quality-buffer').value = 'fixed:160';
         document.getElementById('quality-codec').value = 'G729';""")
     press(browser, found(browser, "#quality-ask")[0])
     waits(browser, lambda: found(browser, "#quality-said"))
-    answer = bench.api("GET", f"/runs/{media[1]}/quality?jitter_buffer=fixed:200&codec=G729")
+    answer = bench.api("GET", f"/runs/{media[1]}/quality?jitter_buffer=fixed:160&codec=G729")
     one, = answer["streams"]
     least = answer["least"]["ms"]
     said = text(browser, "#quality-said")
-    assert f"behind a fixed buffer of {least} ms" in said if least else said.startswith("None of")
+    assert f"takes a fixed buffer of {least} ms" in said if least else said.startswith("None of")
     cells = [cell.text for cell in found(browser, "#quality-found tbody td")]
     assert cells[0] == "caller" and cells[1] == one["key"]["ssrc"]
     assert cells[2] == f"{one['measured'][0]['mos']:.2f}"
@@ -286,6 +286,9 @@ def test_would_another_buffer_have_helped(bench, browser, cookie, media):
     assert cells[4] == f"{one['rescored'][0]['mos']:.2f}"
     assert cells[6] == one["least"]["sentence"]
     assert len(found(browser, "#quality-found svg path.line")) == 1
+    width(browser, 380)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 380
+    width(browser, 1280)
     assert complaints(browser) == []
 
 
