@@ -11,7 +11,10 @@
 
 void jb_fixed_init(struct jb_fixed *j, double delay_ms)
 {
-	*j = (struct jb_fixed){.delay_ms = delay_ms};
+	*j = (struct jb_fixed){
+		.delay_ms = delay_ms,
+		.depth_ms = JB_FIXED_DEPTH_MS,
+	};
 }
 
 void jb_fixed_epoch(struct jb_fixed *j)
@@ -35,7 +38,7 @@ enum jb_fate jb_fixed_update(struct jb_fixed *j, double transit_ms)
 		j->in_row++;
 		return JB_LATE;
 	}
-	if (ahead_ms > JB_FIXED_DEPTH_MS) {
+	if (ahead_ms > j->depth_ms) {
 		j->early++;
 		j->in_row++;
 		return JB_EARLY;
@@ -55,7 +58,7 @@ uint32_t jb_fixed_run(struct jb_fixed *j, const struct jb_run *run)
 	uint32_t played = 0;
 
 	if (j->in_row < JB_FIXED_REANCHOR && deadline_ms - run->max_ms >= 0.0 &&
-	    deadline_ms - run->min_ms <= JB_FIXED_DEPTH_MS) {
+	    deadline_ms - run->min_ms <= j->depth_ms) {
 		j->in_row = 0;
 		return all_of(run->count);
 	}

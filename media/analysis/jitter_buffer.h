@@ -54,6 +54,7 @@ static inline struct jb_run jb_run_of(const struct rtp_run_samples *r)
 /** Fixed playout delay. */
 struct jb_fixed {
 	double delay_ms;
+	double depth_ms;  /* longest time that it can keep a packet */
 	double anchor_ms; /* transit time of the packet with which playout
 			   * started */
 	uint32_t in_row;  /* consecutive discards */
@@ -62,7 +63,9 @@ struct jb_fixed {
 	uint64_t resyncs;
 };
 
-/** @param delay_ms  playout delay */
+/** Initialise with a depth of JB_FIXED_DEPTH_MS; the caller may set another one
+ * before the first packet.
+ * @param delay_ms  playout delay */
 void jb_fixed_init(struct jb_fixed *j, double delay_ms);
 /** A new timing epoch begins: transit times are relative to its first packet.
  */

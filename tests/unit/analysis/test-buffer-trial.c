@@ -141,6 +141,20 @@ static void test_a_fixed_buffer_discards_what_is_later(void **state)
 	near(outcome(0, &own).ta_ms, 20.25, 1e-9);
 }
 
+/* The first packet is 130.5 ms later than the others: they are early, and each
+ * buffer has room for them. One packet is 145.5 ms early: that is too much. */
+static void test_early_packets_have_room(void **state)
+{
+	(void)state;
+	records[0] = packet(0, 130500, PCMU);
+	/* number 7 is the first that arrives behind it */
+	for (size_t i = 1; i < 200; i++)
+		records[i] = packet(i + 6, i == 100 ? -15000 : 0, PCMU);
+	run(200);
+	for (size_t n = 1; n <= LONGEST; n++)
+		assert_int_equal(outcome(n, &own).discarded, 1);
+}
+
 /* Lost packets are not discarded as well, and both make the burst ratio. */
 static void test_loss_and_discards_together(void **state)
 {
@@ -448,6 +462,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(
 			test_a_fixed_buffer_discards_what_is_later, setup),
+		cmocka_unit_test_setup(test_early_packets_have_room, setup),
 		cmocka_unit_test_setup(test_loss_and_discards_together, setup),
 		cmocka_unit_test_setup(test_discards_never_rise_with_the_buffer,
 				       setup),
