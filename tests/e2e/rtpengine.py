@@ -208,8 +208,7 @@ class RelayingRegistrar(Kamailio):
         text = self._edited(text, r'(record_route\(\);\s*#!ifdef WITH_RELAY\s*)rtpproxy_manage\("co"\);',
                             f"\\g<1>{engage}")
         text = text.replace('rtpproxy_manage("co");', "rtpengine_manage();" if relayed else nothing)
-        # one process, so that 180 and 200 do not overtake each other
-        for pattern, by in (("\nchildren=2\n", "\nchildren=1\n"), *edits):
+        for pattern, by in edits:
             text = self._edited(text, pattern, by)
         cfg.write_text(text)
         self._command += ["-A", "WITH_RELAY"]

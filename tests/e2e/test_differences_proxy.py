@@ -6,19 +6,9 @@ from contextlib import contextmanager
 import pytest
 
 from bench import Bench
-from peers import Kamailio
 from ports import PortBlock
 from relay import TO_CALLER, Relay
 from test_differences import RUNS, assert_alike
-
-
-class OneProcess(Kamailio):
-    """A kamailio whose processes do not overtake each other: 180 comes before 200."""
-
-    def __init__(self, *args):
-        super().__init__(*args)
-        cfg = self._folder / "cfg"
-        cfg.write_text(self._edited(cfg.read_text(), "\nchildren=2\n", "\nchildren=1\n"))
 
 
 @contextmanager
@@ -26,7 +16,7 @@ def proxy_lab(folder):
     """Two roles of our own at kamailio, with a media relay that can lose packets."""
     ports = PortBlock()
     with Relay(ports.control, ports.relay, direction=TO_CALLER) as relay, \
-            OneProcess(folder, ports.sip, relay), Bench(folder, ports, proxy=False) as bench:
+            Bench(folder, ports, relay=relay) as bench:
         bench.media_relay = relay
         bench.test_id = bench.single_call(duration=3)
         yield bench
