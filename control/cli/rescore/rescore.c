@@ -300,7 +300,7 @@ int rescore_main(struct client *c, int argc, char **argv)
 
 	rescore_options_init(&options);
 	status = read_arguments(&options, argc, argv, &what);
-	if (status)
+	if (status || !what)
 		return status;
 	packets = calloc(1, sizeof(*packets));
 	if (!packets)

@@ -158,7 +158,7 @@ static void print_rows(const struct table *t, const struct rescore_stream *s)
 
 	print_row(t->out, "", "buffer", "codec", &titles);
 	for (size_t i = 0; i < s->measured; i++)
-		if (!print_run(t, s, run_buffer[i], i))
+		if (i >= RESCORE_USUAL || !print_run(t, s, run_buffer[i], i))
 			print_outcome(t, s, &s->row[i], "measured");
 	for (size_t i = s->measured; i < s->rows; i++)
 		print_outcome(t, s, &s->row[i], "rescored");
