@@ -232,7 +232,6 @@ char *rescore_sentence(const struct rescore *r, const struct rescore_stream *s)
 {
 	const struct buffer_least *l = &s->least;
 	const double mos = r->options->least_mos;
-	const struct buffer_outcome *o = &s->curve[0];
 	char *text = NULL;
 	int len = -1;
 
@@ -241,12 +240,12 @@ char *rescore_sentence(const struct rescore *r, const struct rescore_stream *s)
 			      "judged");
 	switch (l->limit) {
 	case BUFFER_LIMIT_NONE:
-		o = &s->curve[(size_t)l->delay_ms - 1];
 		len = asprintf(
 			&text,
 			"MOS %.2f takes a fixed buffer of %.0f ms, which "
 			"gives %.2f",
-			mos, l->delay_ms, o->score.mos);
+			mos, l->delay_ms,
+			s->curve[(size_t)l->delay_ms - 1].score.mos);
 		break;
 	case BUFFER_LIMIT_NO_SCORE:
 		len = asprintf(&text, "no score: %s",
