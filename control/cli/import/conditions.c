@@ -50,11 +50,12 @@ static json_t *sip_entry(const char *method, const char *cseq,
 /* The codec of the answer: its payload type if RFC 3551 gives it, else its name. */
 static void add_codec(const struct conditions_params *k, json_t *list)
 {
-	const struct sip_codec *c = &k->answer->codec[0];
+	const struct sip_codec *c;
 	char value[64];
 
 	if (!k->answer || !k->answer->codecs)
 		return;
+	c = &k->answer->codec[0];
 	if (!codec_name_find(c->name)) {
 		script_note(k->notes,
 			    "The call used %s, which Offhook does not have.",
