@@ -56,7 +56,8 @@ size_t packets_stream_count(const struct packets *p);
 /** RTP packets of streams above options->streams_max. */
 uint64_t packets_left_out(const struct packets *p);
 
-/** The mean round trip to the source of a stream, by its RTCP.
+/** The mean round trip between the place of the capture and the source of a
+ * stream, from RTCP reports.
  * @return false: unknown */
 bool packets_rtt_ms(const struct packets_part *part, uint32_t ssrc,
 		    double *ret_ms);

@@ -65,8 +65,8 @@ struct buffer_trials {
 };
 
 /**
- * Start, before the first packet of the stream; then set
- * buffer_trials_observer as its observer.
+ * Start, before the first packet of the stream. Then set the stream's observer
+ * to buffer_trials_observer, with these buffers as its argument.
  * @param stream    borrowed
  * @param settings  of each buffer; the first one is BUFFER_IDEAL
  * @param trial     memory for `count` trials, borrowed
@@ -76,7 +76,7 @@ void buffer_trials_init(struct buffer_trials *t,
 			const struct buffer_setting *settings,
 			struct buffer_trial *trial, size_t count);
 
-/** Its arg is a struct buffer_trials. */
+/** The observer; its argument is a struct buffer_trials. */
 extern const struct rtp_observer buffer_trials_observer;
 
 /** The stream has ended, and rtp_stream_end_run() was called. Once. */

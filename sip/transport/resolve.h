@@ -39,8 +39,9 @@ struct destinations {
 /** Release the list and the names in it, and make it empty. */
 void destinations_release(struct destinations *d);
 
-/** The search has ended. @param err  0; no host has an address: ENODATA, ETIMEDOUT
- * (a name server did not answer) or an error of libre */
+/** The search has ended.
+ * @param err  0; ENODATA no host has an address; ETIMEDOUT none was found, and
+ *             a name server did not answer; another errno of libre */
 typedef void(resolve_h)(int err, void *arg);
 
 struct resolve_params {

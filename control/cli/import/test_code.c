@@ -249,7 +249,8 @@ static void set_codecs(struct maker *k, json_t *action)
 				    json_integer(k->offer.ptime_ms));
 }
 
-/* An offer may leave the callee a choice: the answer says what was used. */
+/* Where the offer has several ways of encryption, the answer says which one was
+ * used. */
 static enum sip_text_keys keys_used(struct maker *k)
 {
 	if (!k->has_answer || k->answer.keys == k->offer.keys)

@@ -83,16 +83,20 @@ static const char *scale_suffix(const struct score *score)
 	return suffix[score->codec->scale];
 }
 
+static const struct cells unknown = {
+	.discarded = "-",
+	.share = "-",
+	.delay = "-",
+	.r = "-",
+	.mos = "-",
+};
+
 static void print_outcome(const struct table *t, const struct rescore_stream *s,
 			  const struct rescore_row *row, const char *what)
 {
 	const struct buffer_outcome *o = &row->outcome;
 	char buffer[BUFFER_SETTING_BYTES];
-	struct cells c = {.discarded = "-",
-			  .share = "-",
-			  .delay = "-",
-			  .r = "-",
-			  .mos = "-"};
+	struct cells c = unknown;
 
 	buffer_setting_text(&t->r->options->trial[row->trial], buffer);
 	if (!s->stream->untimed) {
@@ -117,7 +121,8 @@ static void set_number(char cell[static CELL_BYTES], const json_t *value,
 			 json_number_value(value), unit);
 }
 
-/* The figures that the agent has measured during the run. */
+/* Print what the agent measured during the run.
+ * @return false: the report has no such figures */
 static bool print_run(const struct table *t, const struct rescore_stream *s,
 		      const char *member, size_t row)
 {
@@ -126,11 +131,7 @@ static bool print_run(const struct table *t, const struct rescore_stream *s,
 	double expected =
 		json_number_value(json_object_get(s->run, "expected"));
 	char buffer[BUFFER_SETTING_BYTES];
-	struct cells c = {.discarded = "-",
-			  .share = "-",
-			  .delay = "-",
-			  .r = "-",
-			  .mos = "-"};
+	struct cells c = unknown;
 
 	if (!json_is_object(b))
 		return false;

@@ -17,9 +17,9 @@
 #define SMALL_FACTOR 3   /* of few values: so much more than `least` */
 #define LONE_MAX     2   /* values that one stall of a machine may move */
 
-/* A measure, and the change that is worth a sentence. `lone`: with LONE_MAX
- * values or fewer; of times of SIP it is T1 (RFC 3261 17.1.1.1), as an answer
- * that comes earlier is in time. */
+/* A measure, and the least change that is worth a sentence: `lone` where a run
+ * has LONE_MAX values or fewer. For response times `lone` is T1 (RFC 3261
+ * 17.1.1.1): a response within T1 causes no retransmission. */
 static const struct measure {
 	const char *name;
 	const char *word;

@@ -72,7 +72,8 @@ static size_t keep_escaped(void *cls, struct MHD_Connection *connection,
 	return strlen(text);
 }
 
-/* It has taken no further connection until one ends; a line an interval says so. */
+/* The library accepts no connection until an open one ends. Log it, but not more
+ * often than once in SHORTAGE_INTERVAL_NS. */
 static void tell_shortage(struct http *http)
 {
 	const int64_t now = clock_mono_ns();

@@ -78,8 +78,8 @@ static int error_of(int sqlite_code)
 	}
 }
 
-/* The library says what it could not do, the system why: "unable to open
- * database file" for want of a descriptor. */
+/* SQLite's message, and the system's reason where the file was at fault: "unable
+ * to open database file: Too many open files". */
 static const char *error_text(const struct db *db)
 {
 	static _Thread_local char text[256];

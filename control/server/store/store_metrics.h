@@ -44,8 +44,8 @@ struct agent_figures {
 };
 typedef int(store_agent_h)(const struct agent_figures *agent, void *arg);
 
-/** Call a function with each agent, those heard of last first: agents of a pool
- * come and go. @return 0; -EIO; or the handler's value */
+/** Call a function with each agent, up to METRICS_AGENTS_MAX, the most recently
+ * seen one first. @return 0; -EIO; or the handler's value */
 int store_each_agent(struct store *s, int64_t seen_after_ms,
 		     store_agent_h *agent_h, void *arg);
 /** Count the enrolled agents. @return 0; -EIO */

@@ -348,7 +348,7 @@ static void test_the_codec_is_the_limit(void **state)
 	each_tenth(0, false, PCMU);
 	l = least(&own, 4.45);
 	assert_int_equal(l.limit, BUFFER_LIMIT_CODEC);
-	/* 4.41 without any delay; a packet of 20 ms costs a little */
+	/* MOS 4.41 without delay, a little less with a packet time of 20 ms */
 	assert_true(l.limit_mos > 4.38 && l.limit_mos < 4.4095);
 	near(l.best_ms, 1, 0);
 }

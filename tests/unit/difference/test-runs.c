@@ -441,8 +441,8 @@ static void test_names_single_call_that_fails(void **state)
 	}
 }
 
-/* Of one call, what a stall of the machine makes is not named; of three it
- * is. */
+/* A delay that a stall of the machine may cause is not named in a run of one
+ * call; in a run of three calls it is. */
 static void test_names_delay_by_values(void **state)
 {
 	struct target slow = usual;

@@ -91,7 +91,8 @@ static void test_a_connection_that_falls_silent(void **state)
 
 /* ---- name servers ---- */
 
-/* Open a world whose target is a name, and whose name server only takes questions.
+/* Open a world whose target is a host name, with a name server that receives
+ * queries and never answers.
  * @return its socket */
 static int open_silent_dns(bool any_port)
 {
