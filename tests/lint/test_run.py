@@ -271,7 +271,7 @@ test('other', sh, args: ['-c', 'yes no reason | head -1000; echo the end; false'
     assert len(said.splitlines()) < 1000, said
 
 
-def ci(folder, plain, threads="echo 4 passed, 0 failed", argument=None):
+def ci(folder, plain, threads="echo 4 passed, 0 failed", packages="echo 5 passed, 0 failed", argument=None):
     """Run .ci/run with stubs that only print their results: (exit status, lines, what
     was called)."""
     (folder / ".ci").mkdir()
@@ -279,11 +279,12 @@ def ci(folder, plain, threads="echo 4 passed, 0 failed", argument=None):
     shutil.copy(TESTS.parent / ".ci" / "run", folder / ".ci")
     calls = f"echo \"$@\" >> {folder}/calls\n"
     (folder / "runtests").write_text(
-        f"#!/bin/sh\n{calls}case $* in *--threads*) {threads} ;; *--sanitize*) "
+        f"#!/bin/sh\n{calls}case $* in *--build*) echo 1 passed, 0 failed ;; "
+        f"*--threads*) {threads} ;; *--sanitize*) "
         f"echo 2 passed, 0 failed ;; *) {plain} ;; esac\n")
     (folder / "tests" / "checks.py").write_text(f"#!/bin/sh\n{calls}echo 1 passed, 0 failed\n")
     (folder / "tools").mkdir()
-    (folder / "tools" / "packages").write_text("#!/bin/sh\necho 5 passed, 0 failed\n")
+    (folder / "tools" / "packages").write_text(f"#!/bin/sh\n{packages}\n")
     for path in ("runtests", "tests/checks.py", "tools/packages"):
         (folder / path).chmod(0o755)
     subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e@example.org", "-c",
@@ -295,25 +296,50 @@ def ci(folder, plain, threads="echo 4 passed, 0 failed", argument=None):
 
 def test_the_parts_are_summed(tmp_path):
     code, lines, calls = ci(tmp_path, "echo 10 passed, 0 failed")
-    assert (code, lines[-1]) == (0, "22 passed, 0 failed"), lines
-    assert [re.fullmatch(r" +0 min \d\d s  (\w+)", x)[1] for x in lines[-7:-2]] == \
-        ["plain", "threads", "sanitized", "checks", "packages"]
-    assert calls == ["--ci --werror", "--ci --no-install --threads --werror",
-                     "--ci --no-install --sanitize", ""]
+    assert (code, lines[-1]) == (0, "26 passed, 0 failed"), lines
+    assert [re.fullmatch(r" +0 min \d\d s  (\S+)(, beside the suites)?", x)[1] for x in lines[-11:-2]] == \
+        ["build", "plain", "build-threads", "threads", "build-sanitized", "sanitized", "checks",
+         "allocations", "packages"]
+    assert sorted(calls) == sorted([
+        "--build --werror", "--build --no-install --threads --werror",
+        "--build --no-install --sanitize", "--ci --no-install --werror",
+        "--ci --no-install --threads --werror", "--ci --no-install --sanitize", "tidy analyzer",
+        "allocations"])
 
 
 def test_the_long_ones_reach_every_part(tmp_path):
     calls = ci(tmp_path, "echo 10 passed, 0 failed", argument="--long")[2]
-    assert all("--long" in call for call in calls) and calls[-1] == "--all --long"
+    assert all("--long" in call for call in calls if "--build" not in call)
+    assert {"--all --long tidy analyzer", "--all --long allocations"} < set(calls)
 
 
 def test_a_part_that_fails_is_the_last(tmp_path):
     code, lines, calls = ci(tmp_path, "echo 9 passed, 0 failed",
                             threads="{ echo 3 passed, 1 failed; exit 1; }")
-    assert (code, lines[-1]) == (1, "12 passed, 1 failed") and len(calls) == 2, lines
+    assert (code, lines[-1]) == (1, "14 passed, 1 failed"), lines
+    assert "--ci --no-install --sanitize" not in calls and "allocations" not in calls
+
+
+def test_what_runs_beside_ends_with_the_part_that_failed(tmp_path):
+    here = tmp_path / "pid"
+    code, lines, _ = ci(tmp_path, f"until test -s {here}; do sleep 0.05; done; "
+                                  "echo 9 passed, 1 failed; exit 1",
+                        packages=f"echo $$ > {here}; exec sleep 600")
+    assert (code, lines[-1]) == (1, "10 passed, 1 failed"), lines
+    process = Path("/proc") / here.read_text().strip()
+    until = time.monotonic() + 20
+    while process.exists():
+        assert time.monotonic() < until, "it still runs"
+        time.sleep(0.05)
+
+
+def test_a_part_beside_that_fails_has_failed(tmp_path):
+    code, lines, _ = ci(tmp_path, "echo 9 passed, 0 failed", packages="echo 4 passed, 1 failed; exit 1")
+    assert (code, lines[-1]) == (1, "24 passed, 1 failed"), lines
 
 
 @pytest.mark.parametrize("said", ["true", "{ echo the build failed; exit 1; }"])
 def test_a_part_that_does_not_end_as_it_must_has_failed(tmp_path, said):
     code, lines, calls = ci(tmp_path, said)
-    assert (code, lines[-1]) == (1, "0 passed, 1 failed") and len(calls) == 1, lines
+    assert (code, lines[-1]) == (1, "1 passed, 1 failed"), lines
+    assert "--ci --no-install --threads --werror" not in calls
