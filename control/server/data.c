@@ -249,6 +249,8 @@ int rotate_key_command(const struct controller_conf *conf,
 	if (err == 0)
 		err = open_both(&d);
 	if (err == 0)
+		err = database_lock_alone(d.database);
+	if (err == 0)
 		err = rotate(&d);
 	close_both(&d);
 	return err;

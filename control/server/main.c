@@ -442,6 +442,8 @@ static int serve(struct controller *c, const sigset_t *signals,
 	int number, err;
 
 	err = begin_store(c);
+	if (err == 0)
+		err = database_share(c->database);
 	if (err)
 		return err;
 	err = sessions_new(&c->sessions, c);

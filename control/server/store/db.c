@@ -90,6 +90,21 @@ void db_rollback(struct db *db)
 	db->driver->rollback(db);
 }
 
+bool db_is_alone(const struct db *db)
+{
+	return db->driver->is_alone(db);
+}
+
+int db_lock_alone(struct db *db)
+{
+	return db->driver->lock_alone(db);
+}
+
+int db_lock_shared(struct db *db)
+{
+	return db->driver->lock_shared(db);
+}
+
 uint64_t db_connections(const struct db *db)
 {
 	return db->driver->connections(db);

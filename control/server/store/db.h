@@ -91,6 +91,17 @@ int db_begin(struct db *db); /* write transaction at once, no upgrade */
 int db_commit(struct db *db);
 void db_rollback(struct db *db);
 
+/* ---- other processes. A writer of PostgreSQL shares the database with those of
+ * other processes, or has it alone; that of SQLite is always alone. ---- */
+
+/** Whether no other process has a writer. */
+bool db_is_alone(const struct db *db);
+/** Wait until no other process has a writer, and let none in.
+ * @return 0; -EBUSY another one stays; -ENOTCONN; -EIO; the log has the reason */
+int db_lock_alone(struct db *db);
+/** Let the writers of other processes in. @return 0; -ENOTCONN; -EIO */
+int db_lock_shared(struct db *db);
+
 /** How often the connection was made: once, and once more after each loss. */
 uint64_t db_connections(const struct db *db);
 

@@ -21,6 +21,9 @@ struct db_driver {
 	int (*begin)(struct db *db);
 	int (*commit)(struct db *db);
 	void (*rollback)(struct db *db);
+	bool (*is_alone)(const struct db *db);
+	int (*lock_alone)(struct db *db);
+	int (*lock_shared)(struct db *db);
 	uint64_t (*connections)(const struct db *db);
 	const char *(*error)(const struct db *db);
 	void (*close)(struct db *db); /* not NULL */

@@ -4,6 +4,8 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "control/server/store/db_driver.h"
+#include "control/server/store/postgresql_lock.h"
+#include "control/server/store/postgresql_rows.h"
 #include "control/server/store/postgresql_text.h"
 #include "control/server/store/postgresql_uri.h"
 
@@ -17,10 +19,9 @@
 /* Prepared statements kept, as many as for SQLite. */
 #define STATEMENTS_MAX 128
 #define PARAMS_MAX     64
-#define COLUMNS_MAX    64
-#define ERROR_BYTES    256
+#define ERROR_BYTES    POSTGRESQL_ERROR_BYTES
 #define SCRIPT_BYTES   (1024 * 1024)
-#define SESSION_BYTES  128
+#define TAG_BYTES      128
 
 /* Rows are sent when there are so many bytes. One of them has at most what a
  * message of the protocol may have. */
@@ -38,9 +39,6 @@
 
 /* Pause after a failed attempt to connect. */
 #define CONNECT_PAUSE_NS NS_PER_S
-
-/* The key of the advisory lock: "offhook" in ASCII. */
-#define LOCK_KEY "31356312439713643"
 
 /* What the program relies on, whatever the server's configuration says: what was
  * answered is on the disk (synchronous_commit may be stronger than on). The
@@ -73,9 +71,7 @@ struct postgresql_db {
 	uint64_t connections;
 	bool told;           /* the log says that there is no connection */
 	int64_t retry_at_ns; /* no attempt to connect before */
-	/* of the writer: the server's process and its start, to end it if the
-	 * server does not know yet that the connection is gone */
-	char session[2][SESSION_BYTES];
+	struct postgresql_lock lock; /* of the writer */
 	struct statement statements[STATEMENTS_MAX];
 	size_t next_evicted;
 	unsigned statement_number; /* the last one given */
@@ -196,7 +192,7 @@ static int check(struct postgresql_db *db, PGresult *result)
 
 /* Run text without parameters, in the simple protocol. */
 static int run_text(struct postgresql_db *db, const char *sql,
-		    int64_t timeout_ns, char tag[static SESSION_BYTES])
+		    int64_t timeout_ns, char tag[static TAG_BYTES])
 {
 	PGresult *result = NULL;
 	int err;
@@ -206,15 +202,16 @@ static int run_text(struct postgresql_db *db, const char *sql,
 	err = check(db, result);
 	if (err)
 		return err;
-	str_copy(tag, SESSION_BYTES, PQcmdStatus(result));
+	str_copy(tag, TAG_BYTES, PQcmdStatus(result));
 	PQclear(result);
 	return 0;
 }
 
-/* Ask for one row of two texts. */
-static int ask(struct postgresql_db *db, const char *sql,
-	       const char *const params[2], char (*ret)[SESSION_BYTES])
+/* Ask for one row of two texts: a postgresql_ask_h. */
+static int ask(struct db *base, const char *sql, const char *const params[2],
+	       char (*ret)[POSTGRESQL_ANSWER_BYTES])
 {
+	struct postgresql_db *db = of(base);
 	PGresult *result = NULL;
 	int err;
 
@@ -225,45 +222,23 @@ static int ask(struct postgresql_db *db, const char *sql,
 	if (err)
 		return err;
 	for (int i = 0; i < 2; i++)
-		str_copy(ret[i], SESSION_BYTES,
+		str_copy(ret[i], POSTGRESQL_ANSWER_BYTES,
 			 PQntuples(result) > 0 ? PQgetvalue(result, 0, i) : "");
 	PQclear(result);
 	return 0;
 }
 
-/* Lock out other controllers. A connection of this process that the server has
- * not given up yet is ended first. */
-static int take_lock(struct postgresql_db *db)
+/* A lock that another process has is told with what to do. */
+static int lock_result(struct postgresql_db *db, int err, bool alone)
 {
-	const char *const mine[2] = {db->session[0], db->session[1]};
-	char answer[2][SESSION_BYTES];
-	int err = 0;
-
-	if (db->session[0][0])
-		err = ask(db,
-			  "SELECT pg_terminate_backend(pid, 3000), '' FROM "
-			  "pg_stat_activity WHERE pid = CAST($1 AS INTEGER) "
-			  "AND backend_start = CAST($2 AS TIMESTAMPTZ)",
-			  mine, answer);
-	/* waits for lock_timeout: a process that has just ended may still have it */
-	if (err == 0)
-		err = ask(db, "SELECT pg_advisory_lock(" LOCK_KEY "), ''", NULL,
-			  answer);
 	if (err == -EBUSY)
-		set_error(db, NULL,
-			  "in use by another controller: stop that one first, "
-			  "or ask it");
-	if (err)
-		return err;
-	return ask(db,
-		   "SELECT pid, backend_start FROM pg_stat_activity "
-		   "WHERE pid = pg_backend_pid()",
-		   NULL, db->session);
+		set_error(db, NULL, postgresql_lock_refused(alone));
+	return err;
 }
 
 static int set_up(struct postgresql_db *db)
 {
-	char tag[SESSION_BYTES];
+	char tag[TAG_BYTES];
 	const char *refused;
 	int err;
 
@@ -283,7 +258,9 @@ static int set_up(struct postgresql_db *db)
 			       "SET default_transaction_read_only = off",
 		       ANSWER_TIMEOUT_NS, tag);
 	if (err == 0 && !db->read_only)
-		err = take_lock(db);
+		err = lock_result(
+			db, postgresql_lock_enter(&db->lock, ask, &db->base),
+			db->lock.alone);
 	return err;
 }
 
@@ -331,7 +308,7 @@ static int reconnect(struct postgresql_db *db)
 static struct statement *statement_slot(struct postgresql_db *db)
 {
 	struct statement *s = &db->statements[db->next_evicted];
-	char sql[48], tag[SESSION_BYTES];
+	char sql[48], tag[TAG_BYTES];
 
 	db->next_evicted = (db->next_evicted + 1) % STATEMENTS_MAX;
 	if (!s->sql)
@@ -465,73 +442,7 @@ static int execute(struct postgresql_db *db, const char *sql,
 	return err;
 }
 
-/* ---- rows ---- */
-
-static int read_row(const PGresult *result, int at, int columns,
-		    unsigned char *bytes, struct db_value *row)
-{
-	int err = 0;
-
-	for (int i = 0; i < columns && err == 0; i++) {
-		const size_t len = (size_t)PQgetlength(result, at, i);
-
-		if (PQgetisnull(result, at, i)) {
-			row[i] = (struct db_value){.type = DB_NULL};
-			continue;
-		}
-		err = postgresql_value(PQftype(result, i),
-				       PQgetvalue(result, at, i), len, bytes,
-				       &row[i]);
-		if (row[i].type == DB_BLOB)
-			bytes += row[i].len;
-	}
-	return err;
-}
-
-/* Bytes of the longest row as text: its columns of bytes need at most half. */
-static size_t longest_row(const PGresult *result, int rows, int columns)
-{
-	size_t longest = 0;
-
-	for (int at = 0; at < rows; at++) {
-		size_t len = 0;
-
-		for (int i = 0; i < columns; i++)
-			if (PQftype(result, i) == POSTGRESQL_BYTEA)
-				len += (size_t)PQgetlength(result, at, i);
-		if (len > longest)
-			longest = len;
-	}
-	return longest;
-}
-
-/* @return rows; negative error; the handler's value */
-static int deliver(struct postgresql_db *db, const PGresult *result,
-		   db_row_h *row_h, void *arg)
-{
-	const int rows = PQntuples(result), columns = PQnfields(result);
-	struct db_value row[COLUMNS_MAX];
-	unsigned char *bytes;
-	int err = 0;
-
-	if (columns > COLUMNS_MAX)
-		return -EIO;
-	if (!row_h)
-		return rows;
-	bytes = malloc(longest_row(result, rows, columns) / 2 + 1);
-	if (!bytes)
-		return -ENOMEM;
-	for (int at = 0; at < rows && err == 0; at++) {
-		if (read_row(result, at, columns, bytes, row)) {
-			set_error(db, NULL, "a column that cannot be read");
-			err = -EIO;
-		} else {
-			err = row_h(row, (size_t)columns, arg);
-		}
-	}
-	free(bytes);
-	return err ? err : rows;
-}
+/* ---- queries ---- */
 
 static int query(struct db *base, const char *sql,
 		 const struct db_value *params, size_t count, db_row_h *row_h,
@@ -557,7 +468,7 @@ static int query(struct db *base, const char *sql,
 	if (err)
 		return err;
 	if (PQresultStatus(result) == PGRES_TUPLES_OK)
-		err = deliver(db, result, row_h, arg);
+		err = postgresql_rows(result, row_h, arg, db->error);
 	else
 		err = (int)strtol(PQcmdTuples(result), NULL, 10);
 	PQclear(result);
@@ -567,7 +478,7 @@ static int query(struct db *base, const char *sql,
 static int script(struct db *base, const char *sql)
 {
 	struct postgresql_db *db = of(base);
-	char tag[SESSION_BYTES];
+	char tag[TAG_BYTES];
 	struct buf text;
 	int err;
 
@@ -682,26 +593,10 @@ static int load_end(struct db *base)
 
 /* ---- transactions ---- */
 
-static int begin(struct db *base)
-{
-	struct postgresql_db *db = of(base);
-	char tag[SESSION_BYTES];
-	int err = reconnect(db);
-
-	if (err == 0)
-		err = run_text(db, "BEGIN", ANSWER_TIMEOUT_NS, tag);
-	/* an idle connection was lost: nothing is done yet */
-	if (err == -ENOTCONN && reconnect(db) == 0)
-		err = run_text(db, "BEGIN", ANSWER_TIMEOUT_NS, tag);
-	if (err == 0)
-		db->in_transaction = true;
-	return err;
-}
-
 static int commit(struct db *base)
 {
 	struct postgresql_db *db = of(base);
-	char tag[SESSION_BYTES];
+	char tag[TAG_BYTES];
 	int err;
 
 	if (db->transaction_lost)
@@ -720,7 +615,7 @@ static int commit(struct db *base)
 static void rollback(struct db *base)
 {
 	struct postgresql_db *db = of(base);
-	char error[ERROR_BYTES], tag[SESSION_BYTES];
+	char error[ERROR_BYTES], tag[TAG_BYTES];
 
 	if (db->in_transaction && db->conn) {
 		memcpy(error, db->error, sizeof(error));
@@ -733,6 +628,69 @@ static void rollback(struct db *base)
 	}
 	db->in_transaction = false;
 	db->transaction_lost = false;
+}
+
+/* Transactions of several controllers are serial, as those of one are: what reads
+ * before it writes reads what the one before wrote. */
+static int send_begin(struct postgresql_db *db)
+{
+	char tag[TAG_BYTES];
+	int err = run_text(db,
+			   db->lock.alone ? "BEGIN"
+					  : "BEGIN; " POSTGRESQL_LOCK_WRITING,
+			   ANSWER_TIMEOUT_NS, tag);
+
+	if (err && err != -ENOTCONN) {
+		db->in_transaction = true;
+		rollback(&db->base);
+	}
+	return err;
+}
+
+static int begin(struct db *base)
+{
+	struct postgresql_db *db = of(base);
+	int err = reconnect(db);
+
+	if (err == 0)
+		err = send_begin(db);
+	/* an idle connection was lost: nothing is done yet */
+	if (err == -ENOTCONN && reconnect(db) == 0)
+		err = send_begin(db);
+	if (err == 0)
+		db->in_transaction = true;
+	return err;
+}
+
+/* ---- other processes ---- */
+
+static bool is_alone(const struct db *db)
+{
+	return ((const struct postgresql_db *)db)->lock.alone;
+}
+
+static int change_lock(struct db *base, bool alone)
+{
+	struct postgresql_db *db = of(base);
+	int err = reconnect(db);
+
+	if (err == 0)
+		err = lock_result(
+			db, postgresql_lock_change(&db->lock, alone, ask, base),
+			alone);
+	if (err)
+		log_error("database %s: %s", db->name, db->error);
+	return err;
+}
+
+static int lock_alone(struct db *db)
+{
+	return is_alone(db) ? 0 : change_lock(db, true);
+}
+
+static int lock_shared(struct db *db)
+{
+	return is_alone(db) ? change_lock(db, false) : 0;
 }
 
 static const char *error_text(const struct db *db)
@@ -765,6 +723,9 @@ static const struct db_driver driver = {
 	.begin = begin,
 	.commit = commit,
 	.rollback = rollback,
+	.is_alone = is_alone,
+	.lock_alone = lock_alone,
+	.lock_shared = lock_shared,
 	.connections = connections,
 	.error = error_text,
 	.close = close_connection,

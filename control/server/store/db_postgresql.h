@@ -16,11 +16,12 @@ struct db;
 
 /**
  * Connect. The writer holds an advisory lock of the database as long as it is
- * connected; if it connects again and another process has the lock, that is
- * -ENOTCONN with a log line.
+ * connected: alone if it is the first one, else shared (db_is_alone()). If it
+ * connects again and another process has the database alone, that is -ENOTCONN with
+ * a log line. Transactions of writers that share the database are serial.
  * @param uri        may have a password: it is never logged
  * @param read_only  a reader: all its transactions are read-only
- * @return 0; -ENOMEM; -EBUSY another process has the lock; -ENOTCONN; -EIO
+ * @return 0; -ENOMEM; -EBUSY another process has the database alone; -ENOTCONN; -EIO
  *         another server or encoding than this program can use; the log has the
  *         reason
  */

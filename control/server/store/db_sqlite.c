@@ -379,6 +379,19 @@ static void rollback(struct db *db)
 		query(db, "ROLLBACK", NULL, 0, NULL, NULL);
 }
 
+/* Other processes are locked out by the lock of the file. */
+static bool is_alone(const struct db *db)
+{
+	(void)db;
+	return true;
+}
+
+static int keep_lock(struct db *db)
+{
+	(void)db;
+	return 0;
+}
+
 static uint64_t connections(const struct db *db)
 {
 	(void)db;
@@ -395,6 +408,9 @@ static const struct db_driver driver = {
 	.begin = begin,
 	.commit = commit,
 	.rollback = rollback,
+	.is_alone = is_alone,
+	.lock_alone = keep_lock,
+	.lock_shared = keep_lock,
 	.connections = connections,
 	.error = error_text,
 	.close = close_file,

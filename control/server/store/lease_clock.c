@@ -41,22 +41,47 @@ int64_t lease_clock_ms(void)
 	return mono_ms() + offset_kept();
 }
 
-/* @return 1; 0: runs are in progress; -EIO */
+static int end_future_polls(struct db *db, int64_t now)
+{
+	const struct db_value params[] = {DB_I(now)};
+	int err = lease_exec(db,
+			     "UPDATE agent SET polled_at = $1 "
+			     "WHERE polled_at > $1",
+			     params, 1);
+
+	return err < 0 ? err
+		       : lease_exec(db,
+				    "UPDATE agent SET last_seen = $1 "
+				    "WHERE last_seen > $1",
+				    params, 1);
+}
+
+/* Several controllers would move the same rows, each once: in PostgreSQL they stay
+ * where they are but for those of the future. @return 1; -EIO */
 static int move_polls(struct db *db, int64_t set_ms)
 {
 	const struct db_value params[] = {DB_I(set_ms)};
+	int err;
+
+	if (db_dialect(db) == DB_POSTGRESQL)
+		err = end_future_polls(db, lease_clock_ms() + set_ms);
+	else
+		err = lease_exec(db,
+				 "UPDATE agent SET polled_at = polled_at + $1, "
+				 "last_seen = last_seen + $1",
+				 LEASE_PARAMS(params));
+	return err < 0 ? err : 1;
+}
+
+/* @return 1; 0: runs are in progress; -EIO */
+static int follow(struct db *db, int64_t set_ms)
+{
 	int64_t active;
 	int err =
 		lease_integer(db, "SELECT count(*) FROM run WHERE " RUN_ACTIVE,
 			      NULL, 0, &active);
 
-	if (err || active)
-		return err;
-	err = lease_exec(db,
-			 "UPDATE agent SET polled_at = polled_at + $1, "
-			 "last_seen = last_seen + $1",
-			 LEASE_PARAMS(params));
-	return err < 0 ? err : 1;
+	return err || active ? err : move_polls(db, set_ms);
 }
 
 int lease_clock_follow(struct store *s, int64_t *set_ms)
@@ -71,7 +96,7 @@ int lease_clock_follow(struct store *s, int64_t *set_ms)
 	err = store_write_begin(s, &db);
 	if (err)
 		return err;
-	err = move_polls(db, by);
+	err = follow(db, by);
 	if (err > 0) {
 		atomic_fetch_add_explicit(&offset_ms, by, memory_order_relaxed);
 		*set_ms = by;
@@ -83,16 +108,8 @@ int lease_clock_follow(struct store *s, int64_t *set_ms)
 static int end_future(struct db *db, int64_t now, int64_t lease_ms)
 {
 	const struct db_value params[] = {DB_I(now), DB_I(now + lease_ms)};
-	int err = lease_exec(db,
-			     "UPDATE agent SET polled_at = $1 "
-			     "WHERE polled_at > $1",
-			     params, 1);
+	int err = end_future_polls(db, now);
 
-	if (err >= 0)
-		err = lease_exec(db,
-				 "UPDATE agent SET last_seen = $1 "
-				 "WHERE last_seen > $1",
-				 params, 1);
 	if (err >= 0)
 		err = lease_exec(db,
 				 "UPDATE lease SET expires_at = $2 WHERE "

@@ -250,9 +250,12 @@ static int bring_forward(struct db *db, const char *path,
 	char copy[COPY_BYTES];
 	int err;
 
-	/* PostgreSQL's schema changes are part of the transaction */
-	if (db_dialect(db) == DB_POSTGRESQL)
-		return apply_told(db, path, steps, from, count);
+	/* PostgreSQL's schema changes are part of the transaction. Controllers of
+	 * the earlier version that are running do not know what it will be. */
+	if (db_dialect(db) == DB_POSTGRESQL) {
+		err = db_lock_alone(db);
+		return err ? err : apply_told(db, path, steps, from, count);
+	}
 	err = make_copy(db, path, old, copy);
 	if (err)
 		return err;

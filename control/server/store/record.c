@@ -139,11 +139,11 @@ static int query_rows(struct store *s, const struct table *t, const char *tail,
 int record_count(struct store *s, const struct table *t,
 		 const struct selection *selection, int64_t *ret)
 {
-	uint64_t changes = store_changes(s);
+	uint64_t changes = selection->where ? 0 : store_changes(s);
 	struct buf sql;
 	int err;
 
-	if (!selection->where && store_total(s, t->name, ret))
+	if (!selection->where && store_total(s, t->name, changes, ret))
 		return 0;
 	buf_init(&sql, SQL_BYTES);
 	err = buf_print(&sql, "SELECT count(*) FROM %s%s%s", t->from,

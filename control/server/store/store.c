@@ -10,10 +10,12 @@
 #include "control/server/store/migrate.h"
 #include "control/server/store/postgresql_uri.h"
 #include "control/server/store/store_copy.h"
+#include "control/server/store/store_secret.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sodium.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,9 +39,20 @@ struct database {
 	atomic_uint_fast64_t changes;
 };
 
+/* The snapshot in which rows were last read: PostgreSQL. */
+struct snapshot {
+	uint8_t hash[crypto_generichash_BYTES];
+	uint64_t changes; /* how often another one was seen */
+};
+
 struct store {
 	struct database *database;
 	struct db *reader;
+	struct snapshot snapshot;
+	struct {
+		bool begun; /* until the change is written */
+		int err;    /* of its beginning */
+	} edit;
 	struct {
 		const char *table; /* NULL: none yet */
 		uint64_t changes;
@@ -70,14 +83,16 @@ static int take_lock(struct database *d)
 }
 
 /* Free the Idempotency-Keys of requests that a crash interrupted before they
- * started a run. */
+ * started a run. Those of other controllers may be in progress: they lapse. */
 static int free_names(struct db *db)
 {
-	int err = db_query(db,
-			   "DELETE FROM idempotency "
-			   "WHERE status IS NULL AND started IS NULL",
-			   NULL, 0, NULL, NULL);
+	int err = 0;
 
+	if (db_is_alone(db))
+		err = db_query(db,
+			       "DELETE FROM idempotency "
+			       "WHERE status IS NULL AND started IS NULL",
+			       NULL, 0, NULL, NULL);
 	return err < 0 ? err : 0;
 }
 
@@ -109,6 +124,55 @@ static int open_writer(struct database *d, char name[static PATH_MAX])
 	return err ? err : connect_to(&d->writer, d->path, false);
 }
 
+/* Controllers that share a database have the same master key: the first one leaves
+ * a value in the database by which the others know it. */
+static int check_key(struct db *db, const char *name,
+		     const struct secrets *secrets)
+{
+	char check[SECRETS_CHECK_BYTES];
+	struct db_value param;
+	int64_t same = 0;
+	int err;
+
+	if (db_dialect(db) != DB_POSTGRESQL)
+		return 0;
+	secrets_check(secrets, check);
+	param = db_text(check);
+	if (db_is_alone(db)) {
+		err = db_query(db,
+			       "INSERT INTO setting (name, value) VALUES "
+			       "('master_key_check', $1) ON CONFLICT (name) DO "
+			       "UPDATE SET value = excluded.value",
+			       &param, 1, NULL, NULL);
+		return err < 0 ? err : 0;
+	}
+	err = db_query(db,
+		       "SELECT count(*) FROM setting WHERE name = "
+		       "'master_key_check' AND value = $1",
+		       &param, 1, db_integer_row, &same);
+	if (err < 0 || same)
+		return err < 0 ? err : 0;
+	log_error("database %s: the master key is another one than that of the "
+		  "controllers that are running: copy their key file",
+		  name);
+	return -EPERM;
+}
+
+bool database_is_alone(const struct database *d)
+{
+	return db_is_alone(d->writer);
+}
+
+int database_lock_alone(struct database *d)
+{
+	return db_lock_alone(d->writer);
+}
+
+int database_share(struct database *d)
+{
+	return db_lock_shared(d->writer);
+}
+
 int database_open(struct database **ret, const char *path,
 		  const struct secrets *secrets)
 {
@@ -129,6 +193,8 @@ int database_open(struct database **ret, const char *path,
 	err = open_writer(d, name);
 	if (err == 0)
 		err = migrate(d->writer, name, migrations, migration_count);
+	if (err == 0)
+		err = check_key(d->writer, name, secrets);
 	if (err == 0)
 		err = free_names(d->writer);
 	if (err)
@@ -184,16 +250,6 @@ struct store *store_free(struct store *s)
 	return NULL;
 }
 
-void store_edit_begin(struct store *s)
-{
-	pthread_mutex_lock(&s->database->edit_lock);
-}
-
-void store_edit_end(struct store *s)
-{
-	pthread_mutex_unlock(&s->database->edit_lock);
-}
-
 const struct secrets *store_secrets(const struct store *s)
 {
 	return s->database->secrets;
@@ -204,15 +260,42 @@ int64_t store_now_ms(void)
 	return clock_wall_ns() / NS_PER_MS;
 }
 
-uint64_t store_changes(const struct store *s)
+static int snapshot_row(const struct db_value *row, size_t columns, void *arg)
 {
+	struct snapshot *s = arg;
+	uint8_t hash[sizeof(s->hash)];
+
+	(void)columns;
+	crypto_generichash(hash, sizeof(hash), row[0].bytes, row[0].len, NULL,
+			   0);
+	if (memcmp(hash, s->hash, sizeof(hash)) != 0)
+		s->changes++;
+	memcpy(s->hash, hash, sizeof(hash));
+	return 0;
+}
+
+/* Other processes write, too. What a statement sees is told by its snapshot: two
+ * that are equal see the same rows. */
+static uint64_t snapshot_changes(struct store *s)
+{
+	if (db_query(s->reader, "SELECT CAST(pg_current_snapshot() AS TEXT)",
+		     NULL, 0, snapshot_row, &s->snapshot) <= 0)
+		s->snapshot.changes++;
+	return s->snapshot.changes;
+}
+
+uint64_t store_changes(struct store *s)
+{
+	if (db_dialect(s->reader) == DB_POSTGRESQL)
+		return snapshot_changes(s);
 	return atomic_load_explicit(&s->database->changes,
 				    memory_order_acquire);
 }
 
-bool store_total(struct store *s, const char *table, int64_t *ret)
+bool store_total(struct store *s, const char *table, uint64_t changes,
+		 int64_t *ret)
 {
-	if (s->total.table != table || s->total.changes != store_changes(s))
+	if (s->total.table != table || s->total.changes != changes)
 		return false;
 	*ret = s->total.rows;
 	return true;
@@ -288,9 +371,8 @@ static void note_connection(struct database *d)
 	d->connections = connections;
 }
 
-int store_write_begin(struct store *s, struct db **ret)
+static int begin(struct database *d)
 {
-	struct database *d = s->database;
 	int err;
 
 	if (lock_for(&d->write_lock, WRITE_WAIT_NS))
@@ -300,13 +382,32 @@ int store_write_begin(struct store *s, struct db **ret)
 	if (err) {
 		log_error("database: %s", db_error(d->writer));
 		pthread_mutex_unlock(&d->write_lock);
-		return err;
 	}
+	return err;
+}
+
+int store_write_begin(struct store *s, struct db **ret)
+{
+	struct database *d = s->database;
+	int err = s->edit.err;
+
+	/* the change of an edit belongs to the transaction that it began with */
+	if (!err && !s->edit.begun)
+		err = begin(d);
+	s->edit.begun = false;
+	if (err)
+		return err;
 	err = audit_begin(s->audit, d->writer);
 	if (err)
 		return store_write_end(s, err);
 	*ret = d->writer;
 	return 0;
+}
+
+static void give_up(struct database *d)
+{
+	db_rollback(d->writer);
+	pthread_mutex_unlock(&d->write_lock);
 }
 
 int store_write_end(struct store *s, int result)
@@ -324,9 +425,29 @@ int store_write_end(struct store *s, int result)
 	}
 	if (result == -EIO || result == -ENOTCONN)
 		log_error("database: %s", db_error(d->writer));
-	if (result < 0)
-		db_rollback(d->writer);
 	audit_end(s->audit, result >= 0);
-	pthread_mutex_unlock(&d->write_lock);
+	if (result < 0)
+		give_up(d);
+	else
+		pthread_mutex_unlock(&d->write_lock);
 	return result;
+}
+
+void store_edit_begin(struct store *s)
+{
+	pthread_mutex_lock(&s->database->edit_lock);
+	if (db_dialect(s->reader) != DB_POSTGRESQL)
+		return;
+	/* nobody else writes between what is read now and the change */
+	s->edit.err = begin(s->database);
+	s->edit.begun = !s->edit.err;
+}
+
+void store_edit_end(struct store *s)
+{
+	if (s->edit.begun) /* nothing was changed */
+		give_up(s->database);
+	s->edit.begun = false;
+	s->edit.err = 0;
+	pthread_mutex_unlock(&s->database->edit_lock);
 }

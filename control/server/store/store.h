@@ -20,14 +20,27 @@ struct store;
  * @param path     of an SQLite file, or the URI of a PostgreSQL database, which
  *                 may have a password
  * @param secrets  borrowed, must outlive the database
- * @return 0; -EBUSY another process has it open; -EPROTO its schema cannot be
- *         updated; -ENOTCONN the server cannot be reached; -ENOMEM; -EIO; the
+ * @return 0; -EBUSY another process has it open, or alone (PostgreSQL); -EPROTO
+ *         its schema cannot be updated; -EPERM controllers that are running have
+ *         another master key; -ENOTCONN the server cannot be reached; -ENOMEM; -EIO; the
  *         reason is in the log
  */
 int database_open(struct database **ret, const char *path,
 		  const struct secrets *secrets);
 /** Whether the configured database is an SQLite file, not one of PostgreSQL. */
 bool database_is_file(const char *configured);
+
+/**
+ * Whether no other process has the database open. One of PostgreSQL is opened alone
+ * if it can be, and others wait until database_share(); an SQLite file is always
+ * alone.
+ */
+bool database_is_alone(const struct database *d);
+/** Wait until no other process has it, and let none in.
+ * @return 0; -EBUSY; -ENOTCONN; -EIO; the reason is in the log */
+int database_lock_alone(struct database *d);
+/** Let other processes in. @return 0; -ENOTCONN; -EIO; likewise */
+int database_share(struct database *d);
 
 /** Close; all stores must be gone. Accepts NULL. @return NULL */
 struct database *database_close(struct database *d);
@@ -38,8 +51,9 @@ int store_new(struct store **ret, struct database *d);
 struct store *store_free(struct store *s);
 
 /**
- * Begin a conditional change (If-Match): until store_edit_end() no other thread
- * changes a plain resource. Short, never nested.
+ * Begin a conditional change (If-Match): until store_edit_end() no other thread, and
+ * no other process, changes a plain resource. Short, never nested; at most one
+ * operation writes within it. If it could not begin, that operation fails.
  */
 void store_edit_begin(struct store *s);
 void store_edit_end(struct store *s);

@@ -14,17 +14,20 @@
 struct db *store_reader(struct store *s);
 
 /**
- * Count the commits of this process. While the count is unchanged, rows that
- * were read are still valid, as no other process uses the file. Thread: any.
+ * A number that grows with changes. While it is unchanged, rows that were read after
+ * it are still valid. SQLite: commits of this process, as no other one uses the file;
+ * PostgreSQL: a query.
  */
-uint64_t store_changes(const struct store *s);
+uint64_t store_changes(struct store *s);
 
 /**
  * Get the count of a whole table that this store last kept.
- * @param table  its name, compared by address
+ * @param table    its name, compared by address
+ * @param changes  store_changes()
  * @return true and the rows; false: the database has changed since
  */
-bool store_total(struct store *s, const char *table, int64_t *ret);
+bool store_total(struct store *s, const char *table, uint64_t changes,
+		 int64_t *ret);
 /** Keep the count of a table. @param changes  store_changes() before
  * counting */
 void store_total_keep(struct store *s, const char *table, uint64_t changes,
@@ -54,7 +57,7 @@ struct audit **store_audit(struct store *s);
 struct idempotency;
 const struct idempotency **store_claim(struct store *s);
 /** Record, within its transaction, the run that the claiming request starts.
- * @return 0, also without a claim; -EIO */
+ * @return 0, also without a claim; -EBUSY the claim has lapsed; -EIO */
 int idempotency_started(struct store *s, struct db *db, const char *uuid);
 
 /**

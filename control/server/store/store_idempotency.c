@@ -27,10 +27,26 @@ static int kept_row(const struct db_value *row, size_t columns, void *arg)
 	return found->response ? 0 : -EIO;
 }
 
+/* SQLite: the next start frees what a crash interrupted. PostgreSQL: other
+ * controllers go on meanwhile, so a claim lapses; what the request starts after that
+ * fails. */
+static int free_lapsed(struct db *db, int64_t now_ms)
+{
+	const struct db_value before[] = {DB_I(now_ms - IDEMPOTENCY_MS),
+					  DB_I(now_ms - IDEMPOTENCY_LAPSE_MS)};
+	const bool lapse = db_dialect(db) == DB_POSTGRESQL;
+
+	return db_query(db,
+			lapse ? "DELETE FROM idempotency WHERE created_at < $1 "
+				"OR (created_at < $2 AND status IS NULL "
+				"AND started IS NULL)"
+			      : "DELETE FROM idempotency WHERE created_at < $1",
+			before, lapse ? 2 : 1, NULL, NULL);
+}
+
 /* @return 1 claimed; 0 another request has the key; -EIO */
 static int insert(struct store *s, const struct idempotency *i, int64_t now_ms)
 {
-	const struct db_value oldest = DB_I(now_ms - IDEMPOTENCY_MS);
 	const struct db_value params[] = {
 		DB_I(i->key_id),
 		db_text(i->name),
@@ -43,8 +59,7 @@ static int insert(struct store *s, const struct idempotency *i, int64_t now_ms)
 	err = store_write_begin(s, &db);
 	if (err)
 		return err;
-	err = db_query(db, "DELETE FROM idempotency WHERE created_at < $1",
-		       &oldest, 1, NULL, NULL);
+	err = free_lapsed(db, now_ms);
 	if (err >= 0)
 		err = db_query(db,
 			       "INSERT INTO idempotency "
@@ -55,13 +70,14 @@ static int insert(struct store *s, const struct idempotency *i, int64_t now_ms)
 	return store_write_end(s, err);
 }
 
-int store_idempotency_claim(struct store *s, const struct idempotency *i,
+int store_idempotency_claim(struct store *s, struct idempotency *i,
 			    int64_t now_ms, unsigned *status, json_t **response)
 {
 	const struct db_value params[] = {DB_I(i->key_id), db_text(i->name)};
 	struct found found = {.asked = i, .response = NULL};
 	int err;
 
+	i->claimed_ms = now_ms;
 	err = insert(s, i, now_ms);
 	if (err > 0)
 		*store_claim(s) = i;
@@ -103,28 +119,27 @@ int store_idempotency_finish(struct store *s, const struct idempotency *i,
 	if (!text)
 		return -ENOMEM;
 	const struct db_value params[] = {
-		DB_I(i->key_id),
-		db_text(i->name),
-		DB_I(status),
-		db_text(text),
+		DB_I(i->key_id), db_text(i->name),    DB_I(status),
+		db_text(text),   DB_I(i->claimed_ms),
 	};
 	err = change(s,
 		     "UPDATE idempotency SET status = $3, response_json = $4 "
-		     "WHERE key_id = $1 AND name = $2",
-		     params, 4);
+		     "WHERE key_id = $1 AND name = $2 AND created_at = $5",
+		     params, 5);
 	free(text);
 	return err;
 }
 
 int store_idempotency_drop(struct store *s, const struct idempotency *i)
 {
-	const struct db_value params[] = {DB_I(i->key_id), db_text(i->name)};
+	const struct db_value params[] = {DB_I(i->key_id), db_text(i->name),
+					  DB_I(i->claimed_ms)};
 
 	*store_claim(s) = NULL;
 	return change(s,
-		      "DELETE FROM idempotency "
-		      "WHERE key_id = $1 AND name = $2 AND status IS NULL",
-		      params, 2);
+		      "DELETE FROM idempotency WHERE key_id = $1 AND "
+		      "name = $2 AND created_at = $3 AND status IS NULL",
+		      params, 3);
 }
 
 int idempotency_started(struct store *s, struct db *db, const char *uuid)
@@ -138,10 +153,11 @@ int idempotency_started(struct store *s, struct db *db, const char *uuid)
 		DB_I(i->key_id),
 		db_text(i->name),
 		db_text(uuid),
+		DB_I(i->claimed_ms),
 	};
 	err = db_query(db,
-		       "UPDATE idempotency SET started = $3 "
-		       "WHERE key_id = $1 AND name = $2",
-		       params, 3, NULL, NULL);
-	return err < 0 ? err : 0;
+		       "UPDATE idempotency SET started = $3 WHERE key_id = $1 "
+		       "AND name = $2 AND created_at = $4",
+		       params, 4, NULL, NULL);
+	return err < 0 ? err : err ? 0 : -EBUSY;
 }

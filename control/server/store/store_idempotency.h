@@ -12,17 +12,22 @@
 #define IDEMPOTENCY_MS         INT64_C(86400000)
 #define IDEMPOTENCY_HASH_BYTES 32
 
+/* PostgreSQL: a request that has started nothing after so long is taken as lost
+ * with its controller. */
+#define IDEMPOTENCY_LAPSE_MS 60000
+
 struct idempotency {
 	int64_t key_id;
 	const char *name;
 	uint8_t hash[IDEMPOTENCY_HASH_BYTES]; /* of the request */
+	int64_t claimed_ms;                   /* set by the claim */
 };
 
 /**
  * Claim an Idempotency-Key for a request, or find the answer of the request
  * that has it. Keys expire after IDEMPOTENCY_MS; the next start of the
- * controller also frees those of requests that a crash interrupted before they
- * started a run. Until the claim is finished or dropped, runs that the store
+ * controller, or IDEMPOTENCY_LAPSE_MS, also frees those of requests that a crash
+ * interrupted before they started a run. Until the claim is finished or dropped, runs that the store
  * starts belong to it.
  * @param i         kept by reference until then
  * @param now_ms    wall clock
@@ -32,7 +37,7 @@ struct idempotency {
  *         request has the key and is not answered yet; -EEXIST the key was used
  *         for a different request; -EIO; -ENOMEM
  */
-int store_idempotency_claim(struct store *s, const struct idempotency *i,
+int store_idempotency_claim(struct store *s, struct idempotency *i,
 			    int64_t now_ms, unsigned *status,
 			    json_t **response);
 

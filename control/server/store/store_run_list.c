@@ -78,12 +78,13 @@ static int id_row(const struct db_value *row, size_t columns, void *arg)
 static int count_runs(struct store *s, const struct table *ids,
 		      const struct selection *selection, int64_t *total)
 {
-	const uint64_t changes = store_changes(s);
+	uint64_t changes;
 	int err;
 
 	if (selection->count > 0)
 		return record_count(s, ids, selection, total);
-	if (store_total(s, ids->name, total))
+	changes = store_changes(s);
+	if (store_total(s, ids->name, changes, total))
 		return 0;
 	err = record_count(s, ids, selection, total);
 	if (err == 0)

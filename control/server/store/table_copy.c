@@ -92,8 +92,10 @@ static int open_side(struct side *s, const char *place, bool is_source)
 	if (err)
 		return err;
 	/* the writing connection has the lock of controllers */
-	if (!database_is_file(place))
-		return db_postgresql_open(&s->db, place, false);
+	if (!database_is_file(place)) {
+		err = db_postgresql_open(&s->db, place, false);
+		return err ? err : db_lock_alone(s->db);
+	}
 	if (is_source && access(place, F_OK)) {
 		err = -errno;
 		log_error("%s: %s; is this the configuration of the controller "
