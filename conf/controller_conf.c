@@ -1,6 +1,7 @@
 #include "conf/controller_conf.h"
 
 #include "base/loopback.h"
+#include "base/str.h"
 
 #include <string.h>
 
@@ -96,6 +97,7 @@ static const struct conf_key keys[] = {
 	TEXT(database, "offhook.db", conf_check_filled,
 	     "a file, or postgresql://..."),
 	TEXT(key_file, "master.key", conf_check_filled, "a file"),
+	TEXT(artifact_store, "", NULL, NULL),
 	U32(interval_s, 1, 3600, "10"),
 	U32(max_duration_s, 1, 86400, "3600"),
 	U32(claim_timeout_s, 1, 86400, "30"),
@@ -131,6 +133,25 @@ bool controller_conf_tls(const struct controller_conf *conf)
 	return strcmp(conf->tls, "on") == 0 || conf->tls_key_file[0];
 }
 
+bool controller_conf_has_file(const struct controller_conf *conf)
+{
+	return strncmp(conf->database, "postgresql://", 13) != 0 &&
+	       strncmp(conf->database, "postgres://", 11) != 0;
+}
+
+int controller_conf_stored(char *dst, size_t size,
+			   const struct controller_conf *conf,
+			   const char *below)
+{
+	char folder[CONF_PATH_BYTES];
+	int err = conf->artifact_store[0]
+			  ? conf_path(folder, sizeof(folder), conf->state_dir,
+				      conf->artifact_store)
+			  : str_copy(folder, sizeof(folder), conf->state_dir);
+
+	return err < 0 ? err : conf_path(dst, size, folder, below);
+}
+
 static const char *check_connections(const struct controller_conf *c,
 				     const char **ret_key)
 {
@@ -163,6 +184,12 @@ static const char *check(const void *settings, const char **ret_key)
 
 	if (wrong)
 		return wrong;
+	if (c->artifact_store[0] && controller_conf_has_file(c)) {
+		*ret_key = "artifact_store";
+		return "a backup of an SQLite database has the files below "
+		       "state_dir; allowed is a directory with PostgreSQL "
+		       "only";
+	}
 	if (c->renew_s * 2 > c->lease_s) {
 		*ret_key = "renew_s";
 		return "a lease would be lost with one late renewal; allowed is "

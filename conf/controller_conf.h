@@ -44,6 +44,8 @@ struct controller_conf {
 	char state_dir[CONF_PATH_BYTES];
 	char database[CONF_PATH_BYTES]; /* relative: below state_dir */
 	char key_file[CONF_PATH_BYTES]; /* relative: below state_dir */
+	/* uploads and artifacts; empty: state_dir */
+	char artifact_store[CONF_PATH_BYTES];
 
 	/* runs */
 	uint32_t interval_s;      /* reporting interval of a run without one */
@@ -83,6 +85,18 @@ struct controller_conf {
 
 /** Whether HTTP is served over TLS. */
 bool controller_conf_tls(const struct controller_conf *conf);
+
+/** Whether the database is an SQLite file, not one of PostgreSQL. */
+bool controller_conf_has_file(const struct controller_conf *conf);
+
+/**
+ * Make the path of an upload or an artifact: below `artifact_store`.
+ * @param below  relative
+ * @return length; -ENAMETOOLONG
+ */
+int controller_conf_stored(char *dst, size_t size,
+			   const struct controller_conf *conf,
+			   const char *below);
 
 /** Key table and cross checks; constant. */
 extern const struct conf_schema controller_conf_schema;

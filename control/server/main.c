@@ -292,8 +292,8 @@ static int set_password(struct controller *c, const struct options *o)
 static int make_upload_dir(const struct controller_conf *conf,
 			   char path[CONF_PATH_BYTES])
 {
-	int err =
-		conf_path(path, CONF_PATH_BYTES, conf->state_dir, APPIMAGE_DIR);
+	int err = controller_conf_stored(path, CONF_PATH_BYTES, conf,
+					 APPIMAGE_DIR);
 
 	if (err < 0)
 		return err;
@@ -374,7 +374,8 @@ static int begin_store(struct controller *c)
 
 	if (err)
 		return err;
-	err = artifact_files_begin(c->conf, store);
+	err = artifact_files_begin(c->conf, store,
+				   database_is_alone(c->database));
 	if (err == 0)
 		err = configured_pool_begin(c->conf, store);
 	store_free(store);

@@ -109,8 +109,8 @@ static int file_path(const struct request *req, char path[CONF_PATH_BYTES],
 	int err = str_print(below, sizeof(below), APPIMAGE_DIR "/%s", name);
 
 	if (err >= 0)
-		err = conf_path(path, CONF_PATH_BYTES,
-				request_conf(req)->state_dir, below);
+		err = controller_conf_stored(path, CONF_PATH_BYTES,
+					     request_conf(req), below);
 	return err < 0 ? err : 0;
 }
 

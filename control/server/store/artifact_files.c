@@ -22,7 +22,8 @@ static int folder_path(char path[static CONF_PATH_BYTES],
 		str_print(below, sizeof(below), ARTIFACT_DIR "/%s", session_id);
 
 	if (err >= 0)
-		err = conf_path(path, CONF_PATH_BYTES, conf->state_dir, below);
+		err = controller_conf_stored(path, CONF_PATH_BYTES, conf,
+					     below);
 	return err < 0 ? err : 0;
 }
 
@@ -106,13 +107,74 @@ void artifact_files_delete(const struct controller_conf *conf,
 		delete_folder(path);
 }
 
+/* ---- the directory that several controllers share ---- */
+
+#define MARKER "offhook-files"
+
+static int read_marker(const char *path, char id[static UUID_TEXT_BYTES])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, id, UUID_TEXT_BYTES - 1);
+	close(fd);
+	id[n > 0 ? n : 0] = '\0';
+	return uuid_valid(id) ? 0 : -EINVAL;
+}
+
+static int make_marker(const char *path, char id[static UUID_TEXT_BYTES])
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	uuid_make(id);
+	err = file_write_synced(fd, id, strlen(id));
+	close(fd);
+	return err ? err : file_sync_folder_of(path);
+}
+
+/* The first controller names the directory in the database, and those that come while
+ * it runs must find the same name in theirs. */
+static int check_marker(const struct controller_conf *conf, struct store *store,
+			bool alone)
+{
+	char path[CONF_PATH_BYTES], id[UUID_TEXT_BYTES],
+		named[UUID_TEXT_BYTES] = "";
+	int err = controller_conf_stored(path, sizeof(path), conf, MARKER);
+
+	if (err < 0)
+		return err;
+	err = read_marker(path, id);
+	if (err && alone)
+		err = make_marker(path, id);
+	if (err && alone) {
+		log_error("%s: %s", path, strerror(-err));
+		return err;
+	}
+	if (alone)
+		return store_artifact_name_place(store, id);
+	if (err == 0)
+		err = store_artifact_place(store, named);
+	if (err == 0 && strcmp(id, named) == 0)
+		return 0;
+	log_error("%s: not the directory of the controllers that are running: "
+		  "set artifact_store to the one that they share",
+		  path);
+	return err ? err : -EPERM;
+}
+
 int artifact_files_begin(const struct controller_conf *conf,
-			 struct store *store)
+			 struct store *store, bool alone)
 {
 	char path[CONF_PATH_BYTES];
 	struct dirent *entry;
 	DIR *dir;
-	int err = conf_path(path, sizeof(path), conf->state_dir, ARTIFACT_DIR);
+	int err =
+		controller_conf_stored(path, sizeof(path), conf, ARTIFACT_DIR);
 
 	if (err < 0)
 		return err;
@@ -121,10 +183,12 @@ int artifact_files_begin(const struct controller_conf *conf,
 		log_error("%s: %s", path, strerror(errno));
 		return err;
 	}
-	while ((entry = readdir(dir)) != NULL)
+	err = controller_conf_has_file(conf) ? 0
+					     : check_marker(conf, store, alone);
+	while (err == 0 && (entry = readdir(dir)) != NULL)
 		if (uuid_valid(entry->d_name) &&
 		    store_artifact_session(store, entry->d_name) == 0)
 			artifact_files_delete(conf, entry->d_name);
 	closedir(dir);
-	return 0;
+	return err;
 }

@@ -9,6 +9,7 @@
 
 #include "conf/load.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct controller_conf;
@@ -16,10 +17,14 @@ struct store;
 
 #define ARTIFACT_DIR "artifacts"
 
-/** Make the folder and delete the folders of deleted runs. Called before
- * requests are served. @return 0; -errno, logged */
+/**
+ * Make the folder and delete the folders of deleted runs. Called before requests are
+ * served. PostgreSQL: check that controllers on one database have one directory.
+ * @param alone  no other controller is running
+ * @return 0; -EPERM they have another one; -errno; logged
+ */
 int artifact_files_begin(const struct controller_conf *conf,
-			 struct store *store);
+			 struct store *store, bool alone);
 
 /**
  * Path of a file.

@@ -218,3 +218,30 @@ int store_artifact_session(struct store *s, const char *session_id)
 		"SELECT 1 FROM run WHERE session_id = $1 AND " RUN_SHOWN,
 		&param, 1, any_row, NULL);
 }
+
+int store_artifact_name_place(struct store *s, const char *uuid)
+{
+	const struct db_value param = db_text(uuid);
+	struct db *db;
+	int err = store_write_begin(s, &db);
+
+	if (err)
+		return err;
+	err = db_query(db,
+		       "INSERT INTO setting (name, value) VALUES "
+		       "('artifact_store', $1) ON CONFLICT (name) DO UPDATE "
+		       "SET value = excluded.value",
+		       &param, 1, NULL, NULL);
+	err = store_write_end(s, err);
+	return err < 0 ? err : 0;
+}
+
+int store_artifact_place(struct store *s, char uuid[static UUID_TEXT_BYTES])
+{
+	int rows = db_query(store_reader(s),
+			    "SELECT value FROM setting "
+			    "WHERE name = 'artifact_store'",
+			    NULL, 0, file_row, uuid);
+
+	return rows < 0 ? rows : rows ? 0 : -ENOENT;
+}

@@ -44,6 +44,11 @@ int store_artifact_put(struct store *s, const struct artifact *a,
 		       const struct lease_times *times,
 		       char old_file[static UUID_TEXT_BYTES]);
 
+/** Note by what name the directory of the files is known. @return 0; -EIO */
+int store_artifact_name_place(struct store *s, const char *uuid);
+/** Read it. @return 0; -ENOENT; -EIO */
+int store_artifact_place(struct store *s, char uuid[static UUID_TEXT_BYTES]);
+
 /** List the artifacts of a run, by role and name. @return 0; -EIO; -ENOMEM */
 int store_artifact_list(struct store *s, int64_t run_id,
 			const struct page *page, json_t **ret, int64_t *total);
