@@ -24,6 +24,7 @@
 #include "control/server/service.h"
 #include "control/server/session/password.h"
 #include "control/server/session/session.h"
+#include "control/server/store/announcer.h"
 #include "control/server/store/artifact_files.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_audit.h"
@@ -432,6 +433,21 @@ static int wait_for_signal(struct controller *c, const sigset_t *signals)
 	}
 }
 
+static void on_announcement(void *arg)
+{
+	controller_wake_here(arg);
+}
+
+static int start_announcer(struct controller *c)
+{
+	int err = announcer_start(&c->announcer, c->conf->database,
+				  on_announcement, c);
+
+	if (err == 0 && c->announcer)
+		c->announce_h = announcer_tell;
+	return err;
+}
+
 /* Serve until a signal asks to stop. */
 static int serve(struct controller *c, const sigset_t *signals,
 		 struct reload *reload)
@@ -448,6 +464,8 @@ static int serve(struct controller *c, const sigset_t *signals,
 	if (err)
 		return err;
 	err = sessions_new(&c->sessions, c);
+	if (err == 0)
+		err = start_announcer(c);
 	if (err)
 		return err;
 	err = snapshot_service_start(&snapshots, c->conf);
@@ -480,6 +498,7 @@ static int serve(struct controller *c, const sigset_t *signals,
 	log_info("stopping on %s", strsignal(number));
 	service_stopping();
 	snapshot_service_stop(snapshots);
+	announcer_stop(c->announcer);
 	run_engine_stop(c);
 	c->callbacks = callback_sender_stop(c->callbacks);
 	c->http = http_stop(c->http);
@@ -542,6 +561,8 @@ int main(int argc, char **argv)
 		err = o.create_key     ? create_key(&c, &o)
 		      : o.set_password ? set_password(&c, &o)
 				       : serve(&c, &signals, &reload);
+	announcer_stop(c.announcer);
+	announcer_free(c.announcer);
 	tls_free(reload.tls);
 	sessions_free(c.sessions);
 	database_close(c.database);

@@ -8,12 +8,19 @@ static struct http *http_of(struct controller *c)
 	return atomic_load_explicit(&c->http, memory_order_acquire);
 }
 
-void controller_wake_parked(struct controller *c)
+void controller_wake_here(struct controller *c)
 {
 	struct http *http = http_of(c);
 
 	if (http)
 		c->http_ops->wake_parked(http);
+}
+
+void controller_wake_parked(struct controller *c)
+{
+	controller_wake_here(c);
+	if (c->announce_h)
+		c->announce_h(c->announcer);
 }
 
 const char *controller_address(struct controller *c)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct announcer;
 struct callback_sender;
 struct controller_conf;
 struct database;
@@ -53,6 +54,10 @@ struct controller {
 	struct sessions *sessions;
 	struct callback_sender *callbacks;
 	struct remover *remover;
+	/* Tells other controllers on the same database that runs have changed;
+	 * both NULL: there are none. */
+	struct announcer *announcer;
+	void (*announce_h)(struct announcer *a);
 	const struct http_ops *http_ops;
 	/* Released by main() when it serves, acquired by controller.c for
 	 * threads that need it: publishes the server. */
@@ -61,8 +66,12 @@ struct controller {
 
 /* Before main() has started the HTTP server these do nothing. Thread: any. */
 
-/** Run every parked request's handler again. */
+/** Runs or leases have changed: run every parked request's handler again, here and
+ * in the other controllers. */
 void controller_wake_parked(struct controller *c);
+
+/** Another controller has changed them: likewise, here only. */
+void controller_wake_here(struct controller *c);
 
 /** Where the server listens, as a URL. @return NULL: not listening yet */
 const char *controller_address(struct controller *c);
