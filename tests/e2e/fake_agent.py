@@ -37,10 +37,10 @@ class FakeAgent:
         return self.call("POST", path, body if body is not None else {},
                          **kwargs)
 
-    def poll(self, free=None, **more):
+    def poll(self, free=None, timeout=60, **more):
         answer = self.post("/poll", {
             "free": self.capacity if free is None else free,
-            "leases": self.held, "draining": False, "cursor": "", **more})
+            "leases": self.held, "draining": False, "cursor": "", **more}, timeout=timeout)
         assert answer.status_code in (200, 204), answer.text
         if answer.status_code == 204:
             return []
