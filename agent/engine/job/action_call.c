@@ -154,9 +154,9 @@ static int call_one(struct actions *actions)
 	return calls_place(actions->calls, g->action, a, uri, g->placed);
 }
 
-/* Count as missed the starts that were due while the present one waited. They are
- * not caught up, which would exceed the rate. */
-static void missed_count(struct actions *actions, int64_t now_ns)
+/* Count as missed the starts that were due while the present one waited, or the loop
+ * was late. They are not caught up, which would exceed the rate. */
+static void missed_count(struct actions *actions, bool waited, int64_t now_ns)
 {
 	struct action_call *g = &actions->calling;
 	int64_t at_ns = g->next_ns - g->begin_ns;
@@ -166,7 +166,10 @@ static void missed_count(struct actions *actions, int64_t now_ns)
 					    g->action->ramp_up_s)) <=
 	       now_ns - g->begin_ns)
 		missed++;
-	call_starts_over(&actions->starts, missed);
+	if (waited)
+		call_starts_over(&actions->starts, missed);
+	else
+		actions->starts.missed += missed;
 	if (g->next_ns < now_ns)
 		g->next_ns = now_ns;
 }
@@ -188,8 +191,8 @@ static bool place_one(struct actions *actions, int64_t now_ns)
 	g->placed++;
 	if (err)
 		g->ended++;
-	if (waited)
-		missed_count(actions, now_ns);
+	if (waited || now_ns - g->next_ns > STARTS_BUNCH_NS)
+		missed_count(actions, waited, now_ns);
 	g->next_ns =
 		g->begin_ns + call_starts_next_ns(g->next_ns - g->begin_ns,
 						  g->action->calls_per_second,

@@ -1,7 +1,8 @@
 /**
  * When the calls of a generator are due: the rate rises linearly to its ceiling. A
  * call that cannot begin, as no RTP port (or media session) is free, waits; calls
- * that are due meanwhile are missed (docs/internals/engine.md).
+ * that are due meanwhile are missed, and so are those that a late loop delayed by more
+ * than STARTS_BUNCH_NS (docs/internals/engine.md).
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_AGENT_ENGINE_JOB_CALL_STARTS_H
@@ -27,6 +28,9 @@ struct wire_action;
 /* While max_concurrent_calls holds the generator up, a late loop is noticed by
  * a timer of this period. */
 #define STARTS_WATCH_MS 100
+
+/* Starts that a late loop delayed for longer are missed, not made in a bunch. */
+#define STARTS_BUNCH_NS (100 * NS_PER_MS)
 
 struct call_starts {
 	bool waits;       /* the next start waits for a port or a session */
