@@ -44,7 +44,14 @@ struct agent_conf {
 	uint16_t rtp_max;
 	char media_scheduling[CONF_TEXT_BYTES]; /* auto, realtime, normal */
 	char srtp_library[CONF_TEXT_BYTES];     /* builtin, libsrtp2 */
-	char sandbox[CONF_TEXT_BYTES];          /* on, off */
+	/* beyond these a run is errored; 0: not judged */
+	uint32_t saturation_send_lateness; /* ms */
+	uint32_t saturation_loop_lateness; /* ms */
+	uint32_t saturation_share;         /* percent that may be later */
+	uint32_t saturation_steal;         /* percent of the host */
+	uint32_t saturation_throttled;     /* periods */
+	uint32_t saturation_clock_step;    /* ms */
+	char sandbox[CONF_TEXT_BYTES];     /* on, off */
 	char prompt_dir[CONF_PATH_BYTES];
 	char default_prompt[CONF_TEXT_BYTES]; /* empty: none */
 	char codec_values[CONF_TEXT_BYTES];   /* emodel_declare(); the agent

@@ -75,6 +75,34 @@ static double value_at(const struct walk *w, double p)
 	return fmin(fmax(ms, w->min_ms), w->max_ms);
 }
 
+void lateness_since(const struct lateness *l, struct lateness_mark *mark,
+		    int64_t bound_ns, struct lateness_figures *ret)
+{
+	size_t bound = bucket_of((uint64_t)bound_ns);
+	uint64_t added[LATENESS_BUCKETS];
+	uint64_t above = 0;
+
+	*ret = (struct lateness_figures){0};
+	for (size_t i = 0; i < LATENESS_BUCKETS; i++) {
+		uint64_t now = LOAD(&l->counts[i]);
+
+		added[i] = now - mark->counts[i];
+		mark->counts[i] = now;
+		ret->n += added[i];
+		if (i > bound)
+			ret->later += added[i];
+	}
+	for (size_t i = LATENESS_BUCKETS; i-- > 0;) {
+		if (!added[i])
+			continue;
+		if (above == 0)
+			ret->max_ms = bucket_middle_ns(i) / 1e6;
+		if (above * 100 <= ret->n)
+			ret->p99_ms = bucket_middle_ns(i) / 1e6;
+		above += added[i];
+	}
+}
+
 void lateness_read(const struct lateness *l, struct distribution *ret,
 		   double *ret_p99_ms)
 {

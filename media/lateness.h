@@ -37,4 +37,24 @@ void lateness_add(struct lateness *l, int64_t ns);
 void lateness_read(const struct lateness *l, struct distribution *ret,
 		   double *ret_p99_ms);
 
+/** A reader's place: what was added up to it. All zero: nothing. */
+struct lateness_mark {
+	uint64_t counts[LATENESS_BUCKETS];
+};
+
+struct lateness_figures {
+	uint64_t n;     /* 0: the times below are not valid */
+	uint64_t later; /* of n: later than the bound asked for */
+	double p99_ms;
+	double max_ms; /* off by at most 0.8 % */
+};
+
+/**
+ * Read what was added since a mark, and move the mark on. Thread: any; each mark has
+ * one reader.
+ * @param bound_ns  of `later`, > 0; what is within 0.8 % of it may count or not
+ */
+void lateness_since(const struct lateness *l, struct lateness_mark *mark,
+		    int64_t bound_ns, struct lateness_figures *ret);
+
 #endif

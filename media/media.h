@@ -14,6 +14,7 @@
 #include "media/dtmf.h"
 #include "media/params.h"
 
+struct lateness;
 struct media_engine;
 struct media_session; /* one audio stream of a call, both directions */
 
@@ -261,6 +262,9 @@ void media_engine_flush(struct media_engine *engine);
 /** Read the counters over all sessions since the start. */
 void media_engine_evidence(const struct media_engine *engine,
 			   struct media_evidence *ret);
+
+/** How late packets were sent (media/lateness.h); borrowed from the engine. */
+const struct lateness *media_engine_lateness(const struct media_engine *engine);
 
 /**
  * End the capture file: write what is left and close it. Blocks while that takes;

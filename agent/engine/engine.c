@@ -213,6 +213,22 @@ static int rooms_start(struct engine *e)
 	return err;
 }
 
+/* @return 0; -errno, and the job was ended */
+static int saturation_prepare(struct engine *e)
+{
+	const struct saturation_params params = {
+		.limits = &e->settings.saturation,
+		.report = e->report,
+		.interval_s = e->job->interval_s,
+	};
+	int err = saturation_new(&e->saturation, &params);
+
+	if (err)
+		report_end_job(e->report, "error", "role %s: out of memory",
+			       e->job->role);
+	return err;
+}
+
 static void job_start(struct engine *e, json_t *message)
 {
 	char reason[WIRE_REASON_BYTES];
@@ -244,10 +260,13 @@ static void job_start(struct engine *e, json_t *message)
 			       e->job->role, strerror(-err));
 		return;
 	}
+	if (saturation_prepare(e))
+		return;
 	/* before the first thread, and before anything of a peer is read */
 	sandbox_files(&e->sandbox, &e->settings, e->job);
 	if (rooms_start(e))
 		return;
+	saturation_start(e->saturation, media_engine_lateness(e->media));
 	mono_timer_start(&e->tmr_tick, TICK_MS, tick, e);
 	mono_timer_start(&e->tmr_max, (uint64_t)e->job->max_duration_s * 1000,
 			 max_duration_over, e);
@@ -398,6 +417,7 @@ static void engine_release(struct engine *e)
 	mono_timer_cancel(&e->tmr_tick);
 	mono_timer_cancel(&e->tmr_max);
 	mono_timer_cancel(&e->tmr_end);
+	e->saturation = saturation_free(e->saturation);
 	if (e->steps)
 		steps_stop(e->steps);
 	if (e->media)

@@ -14,6 +14,7 @@
 #include "agent/engine/job/steps.h"
 #include "agent/engine/report/report.h"
 #include "agent/engine/sandbox.h"
+#include "agent/engine/saturation.h"
 #include "base/clock.h"
 #include "control/wire/frame.h"
 #include "control/wire/job.h"
@@ -52,6 +53,7 @@ struct engine {
 	char capture_path[ENGINE_PATH_BYTES * 2]; /* "": no capture */
 	struct calls *calls;
 	struct steps *steps;
+	struct saturation *saturation;
 
 	struct mono_timer tmr_media; /* media_engine_flush() */
 	struct mono_timer tmr_tick;

@@ -2,9 +2,23 @@
 #include "agent/engine/engine_internal.h"
 #include "base/log.h"
 
+static struct saturation_counters counters_of(const struct engine *e,
+					      const struct media_evidence *m)
+{
+	return (struct saturation_counters){
+		.packets_sent = m->packets_sent,
+		.packets_received = m->packets_received,
+		.receive_queue_drops = m->receive_queue_drops,
+		.ring_drops = m->ring_drops,
+		.starts_missed = e->steps ? steps_starts_missed(e->steps) : 0,
+	};
+}
+
 void engine_report_second(struct engine *e, int64_t now_ns)
 {
 	double progress = steps_progress(e->steps);
+	struct saturation_counters counters;
+	struct media_evidence m;
 	bool busy[2];
 
 	steps_busy(e->steps, busy);
@@ -12,6 +26,9 @@ void engine_report_second(struct engine *e, int64_t now_ns)
 	report_live(e->report,
 		    calls_up(e->calls, false) + calls_up(e->calls, true));
 	report_progress(e->report, progress);
+	media_engine_evidence(e->media, &m);
+	counters = counters_of(e, &m);
+	saturation_second(e->saturation, now_ns, &counters);
 	report_tick(e->report, now_ns);
 }
 
@@ -38,11 +55,17 @@ static void flaws_report(struct engine *e, const struct media_evidence *m)
 void engine_report_rest(struct engine *e)
 {
 	struct media_evidence m = {0};
+	struct saturation_counters counters;
+	struct wire_generator generator = {0};
 	struct wire_event_evidence evidence;
 
 	if (e->media)
 		media_engine_evidence(e->media, &m);
+	counters = counters_of(e, &m);
 	flaws_report(e, &m);
+	if (e->saturation)
+		saturation_end(e->saturation, clock_mono_ns(), &counters,
+			       &generator);
 	report_close(e->report);
 	evidence = (struct wire_event_evidence){
 		.packets_sent = m.packets_sent,
@@ -63,7 +86,8 @@ void engine_report_rest(struct engine *e)
 		.dtls_refused = m.dtls_refused,
 		.packets_unsent = m.packets_unsent,
 		.stun_dropped = m.stun_dropped,
-		.starts_missed = e->steps ? steps_starts_missed(e->steps) : 0,
+		.starts_missed = counters.starts_missed,
+		.generator = generator,
 		.send_lateness_ms = m.send_lateness_ms,
 		.send_lateness_p99_ms = m.send_lateness_p99_ms,
 		.send_scheduling =

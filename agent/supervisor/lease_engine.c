@@ -140,6 +140,18 @@ static int setting_add(json_t *engine, const char *name, const char *text)
 		       : 0;
 }
 
+static json_t *saturation_limits(const struct agent_conf *c)
+{
+	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I}", "send_lateness_ms",
+			 (json_int_t)c->saturation_send_lateness,
+			 "loop_lateness_ms",
+			 (json_int_t)c->saturation_loop_lateness, "share_pct",
+			 (json_int_t)c->saturation_share, "steal_pct",
+			 (json_int_t)c->saturation_steal, "throttled",
+			 (json_int_t)c->saturation_throttled, "clock_step_ms",
+			 (json_int_t)c->saturation_clock_step);
+}
+
 static json_t *job_message(const struct lease *l)
 {
 	const struct agent_conf *c = l->env->conf;
@@ -159,7 +171,8 @@ static json_t *job_message(const struct lease *l)
 	     setting_add(engine, "tls_certificate", c->sip_tls_certificate) ||
 	     setting_add(engine, "tls_key", c->sip_tls_key) ||
 	     setting_add(engine, "tls_certificates", c->sip_tls_certificates) ||
-	     setting_add(engine, "name_servers", c->name_servers))) {
+	     setting_add(engine, "name_servers", c->name_servers) ||
+	     json_object_set_new(engine, "saturation", saturation_limits(c)))) {
 		json_decref(engine);
 		return NULL;
 	}

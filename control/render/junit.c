@@ -1,6 +1,7 @@
 /* JUnit XML as Jenkins, GitLab and others read it: their common part, the
  * schema junit-10.xsd of the Jenkins plugin xunit. */
 #include "base/buf.h"
+#include "base/str.h"
 #include "control/render/figures.h"
 #include "control/render/formats.h"
 #include "control/render/outcome.h"
@@ -78,9 +79,45 @@ static void role_properties(struct document *d, const struct role_figures *r)
 		figure_property(d, r, "rtt_max_ms", r->rtt_ms.max);
 }
 
+/* Whether the tester was the limit: figures of an `evidence` event. */
+static void evidence_properties(struct document *d, const json_t *event)
+{
+	static const char *const names[] = {
+		"packets_late",
+		"packets_unsent",
+		"send_errors",
+		"receive_queue_drops",
+		"ring_drops",
+		"starts_missed",
+		"loop_lateness_p99_ms",
+		"loop_lateness_max_ms",
+		"processor_pct",
+		"processor_wait_pct",
+		"steal_pct",
+		"throttled",
+		"throttled_ms",
+		"clock_step_ms",
+	};
+	const struct role_figures r = {.role = text_of(event, "role")};
+	const json_t *late = json_object_get(event, "send_lateness_ms");
+	const json_t *value = json_object_get(late, "p99");
+
+	if (json_is_number(value))
+		figure_property(d, &r, "tester.send_lateness_p99_ms",
+				json_number_value(value));
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		char name[48];
+
+		value = json_object_get(event, names[i]);
+		str_print(name, sizeof(name), "tester.%s", names[i]);
+		if (json_is_number(value))
+			figure_property(d, &r, name, json_number_value(value));
+	}
+}
+
 static void properties(struct document *d, const json_t *report)
 {
-	const json_t *run = json_object_get(report, "run"), *agent;
+	const json_t *run = json_object_get(report, "run"), *agent, *event;
 	const json_t *attempt = json_object_get(run, "attempt");
 	struct role_figures roles[FIGURES_ROLES_MAX];
 	size_t count = figures_collect(roles, report), i;
@@ -110,6 +147,12 @@ static void properties(struct document *d, const json_t *report)
 	}
 	for (i = 0; i < count; i++)
 		role_properties(d, &roles[i]);
+	json_array_foreach(json_object_get(report, "evidence"), i, event)
+	{
+		if (i == FIGURES_ROLES_MAX)
+			break;
+		evidence_properties(d, event);
+	}
 	document_put(d, "</properties>\n");
 }
 

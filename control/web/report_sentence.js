@@ -164,9 +164,17 @@ export function took(run) {
 
 const DROPS = {
   send_errors: 'packets that this host refused to send', receive_queue_drops: 'dropped in a socket queue',
-  ring_drops: 'dropped between two threads', packets_unsent: 'packets not sent in time', starts_missed: 'calls without a free port',
+  ring_drops: 'dropped between two threads', packets_unsent: 'packets not sent in time', starts_missed: 'calls not started in time',
   dtls_dropped: 'DTLS datagrams dropped', stun_dropped: 'STUN datagrams dropped',
 };
+// what the host took from an agent: shown from the bound on; the last column: then the tester was the limit
+const HOST = [
+  ['loop_lateness_p99_ms', 'Timers of the signalling late, 99 % within', 100, ' ms', true],
+  ['steal_pct', 'Time stolen by the host', 1, ' %', true],
+  ['throttled', 'Throttled by a control group', 1, ' periods', false],
+  ['processor_wait_pct', 'Waited for a processor', 10, ' % of the time', false],
+  ['clock_step_ms', 'Steps of the wall clock', 50, ' ms', false],
+];
 const LATE_MS = 10; // half a packet time: the peer's jitter buffer sees it
 
 // @return [{ok, name, value}], empty as long as the agents have not reported
@@ -191,8 +199,10 @@ export function testerChecks(model) {
     const words = { realtime: 'real-time', normal: 'normal', nice: 'nice', overrun: 'overrun' };
     checks.push({ ok: !classes.includes('overrun'), name: 'Sending thread', value: [classes.map((c) => words[c] || c).join(', ')] });
   }
-  const steal = evidence.map((e) => e.steal_pct).filter((v) => v !== undefined);
-  if (steal.length) checks.push({ ok: Math.max(...steal) < 1, name: 'Time stolen by the host', value: [`${short(Math.max(...steal))} %`] });
+  for (const [key, name, bound, unit, limit] of HOST) {
+    const worst = Math.max(...evidence.map((e) => Math.abs(e[key])).filter((v) => !Number.isNaN(v)));
+    if (worst >= bound || (key === 'steal_pct' && worst >= 0)) checks.push({ ok: !limit || worst < bound, name, value: [[`${short(worst)}${unit}`]] });
+  }
   for (const f of flaws) checks.push({ ok: false, name: `${f.role}: ${f.text || f.name}`, value: [[figure(f.count)]] });
   return checks;
 }

@@ -171,6 +171,69 @@ json_t *wire_event_assert(struct wire_time when, const char *call,
 	return put_finish(o, err);
 }
 
+static int put_real(json_t *o, bool known, const char *name, double value)
+{
+	return known ? put_value(o, name, json_real(value)) : 0;
+}
+
+static int put_generator(json_t *o, const struct wire_generator *g)
+{
+	bool throttled = g->known & WIRE_GENERATOR_THROTTLED;
+	bool sent = g->known & WIRE_GENERATOR_SENT;
+	bool loop = g->known & WIRE_GENERATOR_LOOP;
+	int err = 0;
+
+	if (sent)
+		err |= put_value(o, "packets_late",
+				 json_integer((json_int_t)g->packets_late));
+	if (throttled)
+		err |= put_value(o, "throttled",
+				 json_integer((json_int_t)g->throttled));
+	err |= put_real(o, throttled, "throttled_ms", g->throttled_ms);
+	err |= put_real(o, loop, "loop_lateness_p99_ms",
+			g->loop_lateness_p99_ms);
+	err |= put_real(o, loop, "loop_lateness_max_ms",
+			g->loop_lateness_max_ms);
+	err |= put_real(o, loop, "processor_pct", g->processor_pct);
+	err |= put_real(o, g->known & WIRE_GENERATOR_WAIT, "processor_wait_pct",
+			g->processor_wait_pct);
+	err |= put_real(o, g->known & WIRE_GENERATOR_STEAL, "steal_pct",
+			g->steal_pct);
+	err |= put_real(o, loop, "clock_step_ms", g->clock_step_ms);
+	return err;
+}
+
+json_t *wire_event_generator(struct wire_time when,
+			     const struct wire_event_generator *e)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} counts[] = {
+		{"packets_sent", e->packets_sent},
+		{"packets_received", e->packets_received},
+		{"receive_queue_drops", e->receive_queue_drops},
+		{"ring_drops", e->ring_drops},
+		{"starts_missed", e->starts_missed},
+	};
+	bool sent = e->generator.known & WIRE_GENERATOR_SENT;
+	json_t *o = event_new(when, "generator");
+	int err = 0;
+
+	if (!o)
+		return NULL;
+	err |= put_real(o, true, "interval_s", e->interval_s);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		err |= put_value(o, counts[i].name,
+				 json_integer((json_int_t)counts[i].value));
+	err |= put_real(o, sent, "send_lateness_p99_ms",
+			e->generator.send_lateness_p99_ms);
+	err |= put_real(o, sent, "send_lateness_max_ms",
+			e->generator.send_lateness_max_ms);
+	err |= put_generator(o, &e->generator);
+	return put_finish(o, err);
+}
+
 json_t *wire_event_evidence(struct wire_time when,
 			    const struct wire_event_evidence *e)
 {
@@ -214,6 +277,7 @@ json_t *wire_event_evidence(struct wire_time when,
 				: -1;
 		err |= put_value(o, "send_lateness_ms", lateness);
 	}
+	err |= put_generator(o, &e->generator);
 	if (e->send_scheduling)
 		err |= put_text(o, "send_scheduling", e->send_scheduling);
 	if (e->receive_scheduling)

@@ -141,6 +141,44 @@ json_t *wire_event_assert(struct wire_time when, const char *call,
 			  const char *action, const char *argument,
 			  const char *text);
 
+/* What is not always known of a load generator. */
+enum wire_generator_known {
+	WIRE_GENERATOR_SENT = 1 << 0,      /* packets were sent */
+	WIRE_GENERATOR_LOOP = 1 << 1,      /* lateness of the loop */
+	WIRE_GENERATOR_STEAL = 1 << 2,     /* of the host, by a hypervisor */
+	WIRE_GENERATOR_THROTTLED = 1 << 3, /* by control groups */
+	WIRE_GENERATOR_WAIT = 1 << 4,      /* for a processor */
+};
+
+/* How the load generator itself fared within a time: an interval, or the job. */
+struct wire_generator {
+	unsigned known;        /* enum wire_generator_known */
+	uint64_t packets_late; /* later than the agent's limit */
+	double send_lateness_p99_ms;
+	double send_lateness_max_ms;
+	double loop_lateness_p99_ms;
+	double loop_lateness_max_ms;
+	double processor_pct; /* of one processor, all threads of the engine */
+	double processor_wait_pct; /* of the time the loop waited for one */
+	double steal_pct;          /* of the host's processor time */
+	uint64_t throttled;        /* periods */
+	double throttled_ms;
+	double clock_step_ms; /* wall clock against monotonic clock; signed */
+};
+
+struct wire_event_generator {
+	double interval_s; /* the time it is about, up to the event's time */
+	uint64_t packets_sent;
+	uint64_t packets_received;
+	uint64_t receive_queue_drops;
+	uint64_t ring_drops;
+	uint64_t starts_missed;
+	struct wire_generator generator;
+};
+/** Encode a `generator` event: one an interval. */
+json_t *wire_event_generator(struct wire_time when,
+			     const struct wire_event_generator *e);
+
 struct wire_event_evidence {
 	uint64_t packets_sent;
 	uint64_t packets_received;
@@ -161,7 +199,8 @@ struct wire_event_evidence {
 	uint64_t dtls_refused;
 	uint64_t packets_unsent;
 	uint64_t stun_dropped;
-	uint64_t starts_missed; /* calls that were due, but had no RTP port */
+	uint64_t starts_missed; /* calls that were due and were not placed */
+	struct wire_generator generator;      /* of the whole job */
 	struct distribution send_lateness_ms; /* n = 0: none */
 	double send_lateness_p99_ms;
 	/* scheduling of the send threads: normal, nice, realtime, overrun;

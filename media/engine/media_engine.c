@@ -472,6 +472,11 @@ void media_engine_evidence(const struct media_engine *e,
 		      &ret->send_lateness_p99_ms);
 }
 
+const struct lateness *media_engine_lateness(const struct media_engine *e)
+{
+	return &tx_counters(e->tx)->lateness;
+}
+
 /* ---- records from the threads, datagrams from RX ---- */
 
 /* Maximum of records delivered in one turn of the loop; the rest follows in the

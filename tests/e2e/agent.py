@@ -46,7 +46,10 @@ class Agent:
         self.conf = {"controller": controller_url, "name": name,
                      "join_token": join_token, "state_dir": self.state_dir,
                      "bind": "127.0.0.1", "rtp_min": rtp[0], "rtp_max": rtp[1],
-                     "stop_s": 5, "log_level": "debug", **conf}
+                     "stop_s": 5, "log_level": "debug",
+                     # the machine that runs the tests may stand still: only
+                     # test_saturation.py is about that
+                     "saturation_send_lateness": 0, "saturation_loop_lateness": 0, **conf}
 
     def start(self):
         self.conf_file.write_text("".join(

@@ -225,6 +225,12 @@ class SippCallee:
         self.__exit__()
         raise RuntimeError("sipp did not start:\n" + self.log.read_text(errors="replace")[-1000:])
 
+    def pause(self):
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        self._process.send_signal(signal.SIGCONT)
+
     def wait(self, timeout=10):
         """Its exit status: 0 if the call followed the scenario."""
         return self._process.wait(timeout)

@@ -53,6 +53,32 @@ static int sandbox_read(json_t *object, bool *ret)
 	return *ret && text && strcmp(text, "on") != 0 ? -EINVAL : 0;
 }
 
+static int saturation_read(json_t *object, struct saturation_limits *ret)
+{
+	const struct {
+		const char *name;
+		uint32_t *value;
+	} limits[] = {
+		{"send_lateness_ms", &ret->send_lateness_ms},
+		{"loop_lateness_ms", &ret->loop_lateness_ms},
+		{"share_pct", &ret->share_pct},
+		{"steal_pct", &ret->steal_pct},
+		{"throttled", &ret->throttled},
+		{"clock_step_ms", &ret->clock_step_ms},
+	};
+	json_t *all = json_object_get(object, "saturation");
+
+	for (size_t i = 0; all && i < sizeof(limits) / sizeof(*limits); i++) {
+		json_t *value = json_object_get(all, limits[i].name);
+
+		if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+		    json_integer_value(value) > UINT32_MAX)
+			return -EINVAL;
+		*limits[i].value = (uint32_t)json_integer_value(value);
+	}
+	return 0;
+}
+
 int engine_settings_read(struct engine_settings *s, json_t *object)
 {
 	const char *values =
@@ -85,7 +111,8 @@ int engine_settings_read(struct engine_settings *s, json_t *object)
 	    text_read(object, "tls_certificates", s->tls_certificates,
 		      sizeof(s->tls_certificates)) ||
 	    text_read(object, "name_servers", s->name_servers,
-		      sizeof(s->name_servers)))
+		      sizeof(s->name_servers)) ||
+	    saturation_read(object, &s->saturation))
 		return -EINVAL;
 	return 0;
 }

@@ -16,6 +16,16 @@
 
 #define ENGINE_PATH_BYTES 1024
 
+/* Beyond these the load generator is saturated; 0: not judged. */
+struct saturation_limits {
+	uint32_t send_lateness_ms; /* of packets */
+	uint32_t loop_lateness_ms; /* of the timers of the loop */
+	uint32_t share_pct;        /* of packets and time that may be later */
+	uint32_t steal_pct;
+	uint32_t throttled; /* periods of control groups */
+	uint32_t clock_step_ms;
+};
+
 struct engine_settings {
 	char bind[INET6_ADDRSTRLEN];
 	struct media_addr addr; /* of bind, port 0 */
@@ -36,6 +46,7 @@ struct engine_settings {
 	char tls_certificates[ENGINE_PATH_BYTES]; /* a directory */
 	char name_servers[ENGINE_PATH_BYTES];     /* "": those of the system */
 	bool sandbox;                             /* agent/engine/sandbox.h */
+	struct saturation_limits saturation;
 };
 
 /** Those of a job message. @return 0; -EINVAL */

@@ -382,6 +382,21 @@ static int sentences_end(struct sentences *s, char **ret)
 	return s->err;
 }
 
+#define SATURATED "generator saturated: "
+
+/* The text of a saturated generator is a sentence with its evidence. */
+static void flaw_text(char *text, size_t size, const struct flaw_record *f)
+{
+	if (strncmp(f->text, SATURATED, sizeof(SATURATED) - 1) == 0)
+		str_print(text, size, "%s: %.*s", f->role,
+			  2 * JUDGE_REASON_BYTES - 80, f->text);
+	else
+		str_print(text, size,
+			  "%s: the tester itself was at fault: %.60s %" PRId64
+			  " (%.200s)",
+			  f->role, f->name, f->count, f->text);
+}
+
 /* A run in which the tester itself lost packets is errored. */
 static void add_flaws(struct sentences *s, const struct judge_input *in)
 {
@@ -391,11 +406,7 @@ static void add_flaws(struct sentences *s, const struct judge_input *in)
 	for (size_t i = 0; i < in->flaws.count; i++) {
 		char text[2 * JUDGE_REASON_BYTES];
 
-		str_print(text, sizeof(text),
-			  "%s: the tester itself was at fault: %.60s %" PRId64
-			  " (%.200s)",
-			  flaws[i].role, flaws[i].name, flaws[i].count,
-			  flaws[i].text);
+		flaw_text(text, sizeof(text), &flaws[i]);
 		sentence_add(s, text);
 	}
 	for (size_t i = 0; i < in->roles.count; i++) {

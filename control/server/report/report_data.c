@@ -117,6 +117,7 @@ static int write_events(struct report *r)
 		{"register", "registrations"},
 		{"assert", "assertions"},
 		{"evidence", "evidence"},
+		{"generator", "generator"},
 		{"dtmf", "digits"},
 		{"flaw", "flaws"},
 		{"artifact_lost", "artifacts_lost"},

@@ -188,6 +188,8 @@ static int collect(struct store *store, enum render_format format, json_t *run,
 	if (!err)
 		err = set_events(store, id, report, "register",
 				 "registrations");
+	if (!err && format == RENDER_JUNIT)
+		err = set_events(store, id, report, "evidence", "evidence");
 	if (!err && strcmp(text_of(run, "status"), "failed") == 0)
 		err = set_differences(store, run, report);
 	if (!err && format == RENDER_HTML)

@@ -208,12 +208,12 @@ def test_job_from_offer_to_finish(controller, agent, tmp_path):
     spool_empty(controller, agent)
     info = json.loads(dump.read_text())
     assert info['job']['engine'] == {
-        'bind': '127.0.0.3', 'sip_port': 0, 'rtp_min': 30000,
-        'rtp_max': 30100, 'prompt_dir': '/usr/share/offhook/prompts',
-        'prompt_cache': f'{agent.state}/prompts', 'media_scheduling': 'auto',
-        'artifact_dir': f'{agent.state}/artifacts/l-1',
-        'tls_certificates': '/etc/offhook/certificates',
-        'srtp_library': 'builtin', 'default_prompt': 'a.wav', 'sandbox': 'on'}
+        'bind': '127.0.0.3', 'sip_port': 0, 'rtp_min': 30000, 'rtp_max': 30100,
+        'prompt_dir': '/usr/share/offhook/prompts', 'prompt_cache': f'{agent.state}/prompts',
+        'artifact_dir': f'{agent.state}/artifacts/l-1', 'media_scheduling': 'auto',
+        'tls_certificates': '/etc/offhook/certificates', 'srtp_library': 'builtin',
+        'default_prompt': 'a.wav', 'sandbox': 'on', 'saturation': dict(throttled=0,
+            send_lateness_ms=20, loop_lateness_ms=100, share_pct=1, clock_step_ms=0, steal_pct=0)}
     # standard streams and its socket; signals as a program expects them
     assert info['fds'] == [0, 1, 2, 3]
     assert info['blocked'] == info['ignored'] == []

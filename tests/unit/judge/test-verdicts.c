@@ -137,6 +137,14 @@ static const struct row rows[] = {
 	 NULL, NULL, JUDGE_ERRORED, 4,
 	 "caller: the tester itself was at fault: cpu_steal 4 (the machine was "
 	 "taken away)"},
+	{"generator saturated", CALLER(1),
+	 "[" REGISTERED "," GOOD(
+		 "caller-1",
+		 "1") ",{'kind':'flaw','name':'generator_saturated','count':1,"
+		      "'text':'generator saturated: 3.1 % of 1500 packets left "
+		      "late'}," EVIDENCE "]",
+	 NULL, NULL, JUDGE_ERRORED, 4,
+	 "caller: generator saturated: 3.1 % of 1500 packets left late"},
 	{"no evidence", CALLER(1), "[" REGISTERED "," GOOD("caller-1", "1") "]",
 	 NULL, NULL, JUDGE_ERRORED, 4, "gave no evidence"},
 	/* states */

@@ -104,6 +104,27 @@ static void test_junit_errored_run_skips_its_conditions(void **state)
 	      LIST("<failure"));
 }
 
+static void test_junit_has_the_evidence_of_the_agents(void **state)
+{
+	json_t *report = report_of("errored", "t", "generator saturated", "");
+
+	(void)state;
+	json_object_set_new(report, "evidence",
+			    json_pack("[{s:s,s:i,s:i,s:f,s:{s:f}},{s:s,s:i}]",
+				      "role", "a", "packets_late", 37,
+				      "throttled", 41, "steal_pct", 12.5,
+				      "send_lateness_ms", "p99", 212.25, "role",
+				      "b", "packets_late", 0));
+	check(rendered(render_junit, report, RENDER_JUNIT_BYTES),
+	      LIST("<property name=\"a.tester.send_lateness_p99_ms\" "
+		   "value=\"212.25\"/>",
+		   "<property name=\"a.tester.packets_late\" value=\"37\"/>",
+		   "<property name=\"a.tester.throttled\" value=\"41\"/>",
+		   "<property name=\"a.tester.steal_pct\" value=\"12.5\"/>",
+		   "<property name=\"b.tester.packets_late\" value=\"0\"/>"),
+	      LIST("b.tester.throttled", "b.tester.send_lateness_p99_ms"));
+}
+
 static void test_junit_stopped_run_is_skipped(void **state)
 {
 	json_t *report = report_of("stopped", "t", "", "");
@@ -297,6 +318,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_junit_failed_run),
 		cmocka_unit_test(test_junit_errored_run_skips_its_conditions),
+		cmocka_unit_test(test_junit_has_the_evidence_of_the_agents),
 		cmocka_unit_test(test_junit_stopped_run_is_skipped),
 		cmocka_unit_test(test_junit_has_only_characters_of_xml),
 		cmocka_unit_test(test_markdown_failed_run),

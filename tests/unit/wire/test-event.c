@@ -389,6 +389,42 @@ static void test_call_end_of_an_older_agent(void **state)
 	}
 }
 
+/* What is not known is absent, and a 0 that is known is there. */
+static void test_generator_has_what_is_known(void **state)
+{
+	struct wire_event_generator e = {
+		.interval_s = 1.5,
+		.packets_sent = 75,
+		.starts_missed = 2,
+		.generator = {.steal_pct = 7, .throttled = 3},
+	};
+
+	(void)state;
+	is_json(wire_event_generator(when, &e),
+		"{\"interval_s\":1.5,\"kind\":\"generator\",\"mono\":42,"
+		"\"packets_received\":0,\"packets_sent\":75,"
+		"\"receive_queue_drops\":0,\"ring_drops\":0,"
+		"\"starts_missed\":2,\"t\":1700000000000001}");
+	e.generator = (struct wire_generator){
+		.known = WIRE_GENERATOR_SENT | WIRE_GENERATOR_LOOP |
+			 WIRE_GENERATOR_STEAL | WIRE_GENERATOR_THROTTLED |
+			 WIRE_GENERATOR_WAIT,
+		.packets_late = 4,
+		.send_lateness_p99_ms = 0.5,
+		.clock_step_ms = -2.5,
+	};
+	is_json(wire_event_generator(when, &e),
+		"{\"clock_step_ms\":-2.5,\"interval_s\":1.5,"
+		"\"kind\":\"generator\",\"loop_lateness_max_ms\":0.0,"
+		"\"loop_lateness_p99_ms\":0.0,\"mono\":42,\"packets_late\":4,"
+		"\"packets_received\":0,\"packets_sent\":75,"
+		"\"processor_pct\":0.0,\"processor_wait_pct\":0.0,"
+		"\"receive_queue_drops\":0,\"ring_drops\":0,"
+		"\"send_lateness_max_ms\":0.0,\"send_lateness_p99_ms\":0.5,"
+		"\"starts_missed\":2,\"steal_pct\":0.0,\"t\":1700000000000001,"
+		"\"throttled\":0,\"throttled_ms\":0.0}");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -402,6 +438,7 @@ int main(void)
 		cmocka_unit_test(test_stream_quality),
 		cmocka_unit_test(test_stream_encrypted),
 		cmocka_unit_test(test_sip_message_bytes),
+		cmocka_unit_test(test_generator_has_what_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
