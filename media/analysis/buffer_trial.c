@@ -6,11 +6,6 @@
 
 #include "base/str.h"
 
-/* Room of a fixed buffer for packets that come earlier than the first one did:
- * that of the usual one. With a depth of JB_FIXED_DEPTH_MS long buffers would
- * have none. */
-#define EARLY_ROOM_MS (JB_FIXED_DEPTH_MS - JB_FIXED_DELAY_MS)
-
 /* ---- settings ---- */
 
 static bool is_delay(const char *text, double longest_ms, double *ret)
@@ -52,7 +47,7 @@ int buffer_setting_parse(struct buffer_setting *ret, const char *text,
 			return -EINVAL;
 	} else if (strncmp(text, "fixed:", 6) == 0) {
 		s = (struct buffer_setting){.kind = BUFFER_FIXED};
-		if (!is_delay(text + 6, JB_FIXED_DEPTH_MS, &s.min_ms)) {
+		if (!is_delay(text + 6, JB_FIXED_MAX_MS, &s.min_ms)) {
 			*ret_reason = "fixed:MS takes 1 to 200 ms";
 			return -EINVAL;
 		}
@@ -97,7 +92,6 @@ void buffer_trials_init(struct buffer_trials *t,
 		memset(&trial[i], 0, sizeof(trial[i]));
 		trial[i].setting = *s;
 		jb_fixed_init(&trial[i].fixed, s->min_ms);
-		trial[i].fixed.depth_ms = s->min_ms + EARLY_ROOM_MS;
 		jb_adaptive_init_range(&trial[i].adaptive, s->min_ms,
 				       s->max_ms);
 		pattern_init(&trial[i].pattern);

@@ -32,8 +32,7 @@ struct buffer_setting {
 };
 
 /* The longest delay of an adaptive buffer: that of G.107 Table 3. A fixed one
- * has at most JB_FIXED_DEPTH_MS, and room for packets that come 140 ms
- * earlier than the first one did, as that of JB_FIXED_DELAY_MS has. */
+ * has at most JB_FIXED_MAX_MS. */
 #define BUFFER_ADAPTIVE_LONGEST_MS 500.0
 #define BUFFER_SETTING_BYTES       40
 

@@ -288,7 +288,7 @@ void detail_voip_metrics(const struct voip_input *in,
 		.mos_cq = RTCP_VOIP_UNAVAILABLE,
 		.jb_nominal_ms = whole_ms(in->buffer_ms),
 		.jb_max_ms = whole_ms(in->buffer_ms),
-		.jb_absmax_ms = whole_ms(JB_FIXED_DEPTH_MS),
+		.jb_absmax_ms = whole_ms(in->buffer_ms + JB_FIXED_EARLY_MS),
 	};
 	/* R and MOS of XR are of the narrowband scale: 0..100, tenths */
 	/* and the block cannot tell that values are declared */

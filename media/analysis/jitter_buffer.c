@@ -13,7 +13,7 @@ void jb_fixed_init(struct jb_fixed *j, double delay_ms)
 {
 	*j = (struct jb_fixed){
 		.delay_ms = delay_ms,
-		.depth_ms = JB_FIXED_DEPTH_MS,
+		.depth_ms = delay_ms + JB_FIXED_EARLY_MS,
 	};
 }
 

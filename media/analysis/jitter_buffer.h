@@ -17,8 +17,9 @@
 #include "media/analysis/rtp_timing.h"
 
 #define JB_FIXED_DELAY_MS  60.0
-#define JB_FIXED_DEPTH_MS  200.0
-#define JB_FIXED_REANCHOR  50 /* consecutive discards */
+#define JB_FIXED_MAX_MS    200.0 /* longest playout delay */
+#define JB_FIXED_EARLY_MS  140.0 /* room for earlier packets than the first */
+#define JB_FIXED_REANCHOR  50    /* consecutive discards */
 #define JB_ADAPTIVE_MIN_MS 20.0
 #define JB_ADAPTIVE_MAX_MS 200.0
 /* The minimum of the adaptive model covers the last one to two windows of this
@@ -63,8 +64,7 @@ struct jb_fixed {
 	uint64_t resyncs;
 };
 
-/** Initialise with a depth of JB_FIXED_DEPTH_MS; the caller may set another one
- * before the first packet.
+/** Initialise; the depth is JB_FIXED_EARLY_MS more than the delay.
  * @param delay_ms  playout delay */
 void jb_fixed_init(struct jb_fixed *j, double delay_ms);
 /** A new timing epoch begins: transit times are relative to its first packet.

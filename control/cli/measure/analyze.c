@@ -43,11 +43,11 @@ static int read_buffers(struct measure_options *options, const char *text)
 		} else if (strncmp(word, "fixed:", 6) == 0) {
 			if (str_to_double(word + 6, &o->fixed_delay_ms) ||
 			    o->fixed_delay_ms < 1.0 ||
-			    o->fixed_delay_ms > JB_FIXED_DEPTH_MS)
+			    o->fixed_delay_ms > JB_FIXED_MAX_MS)
 				return measure_options_complain(
 					options,
 					"--jitter-buffer fixed:MS takes 1 to %.0f ms",
-					JB_FIXED_DEPTH_MS);
+					JB_FIXED_MAX_MS);
 			if (first)
 				o->buffer = CAPTURE_BUFFER_FIXED;
 		} else {

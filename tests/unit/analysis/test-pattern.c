@@ -294,6 +294,25 @@ static void test_fixed_buffer(void **state)
 	assert_int_equal(jb_fixed_update(&j, 560), JB_PLAYED);
 }
 
+/* A long one has as much room for early packets as a short one. */
+static void test_fixed_buffer_has_room_whatever_its_delay(void **state)
+{
+	static const double delays_ms[] = {1, 60, 199, 200};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(delays_ms) / sizeof(*delays_ms); i++) {
+		struct jb_fixed j;
+
+		jb_fixed_init(&j, delays_ms[i]);
+		assert_int_equal(jb_fixed_update(&j, 0), JB_PLAYED);
+		assert_int_equal(jb_fixed_update(&j, -140), JB_PLAYED);
+		assert_int_equal(jb_fixed_update(&j, -140.001), JB_EARLY);
+		assert_int_equal(jb_fixed_update(&j, delays_ms[i]), JB_PLAYED);
+		assert_int_equal(jb_fixed_update(&j, delays_ms[i] + 0.001),
+				 JB_LATE);
+	}
+}
+
 static void test_adaptive_buffer_follows(void **state)
 {
 	struct jb_adaptive j;
@@ -423,6 +442,7 @@ int main(void)
 		cmocka_unit_test(test_long_run_without_room_is_left_out),
 		cmocka_unit_test(test_gilbert_of_alternation),
 		cmocka_unit_test(test_fixed_buffer),
+		cmocka_unit_test(test_fixed_buffer_has_room_whatever_its_delay),
 		cmocka_unit_test(test_adaptive_buffer_follows),
 		cmocka_unit_test(test_skew_of_a_fast_sender),
 		cmocka_unit_test(test_skew_of_the_longest_epoch),
