@@ -129,14 +129,25 @@ static void request_in_dialog(struct sip_ua *ua, const struct sip_msg *msg)
 			"Call/Transaction Does Not Exist");
 }
 
+/* Answer a request for a user that no account has. Without any account, as before
+ * the first step of a job, there may be one soon (RFC 3261 21.4.18, 21.4.5). */
+static void user_unknown(struct sip_ua *ua, const struct sip_msg *msg)
+{
+	if (list_isempty(&ua->accounts))
+		(void)server_transaction_reply(NULL, ua->sip, msg, 480,
+					       "Temporarily Unavailable");
+	else
+		(void)server_transaction_reply(NULL, ua->sip, msg, 404,
+					       "Not Found");
+}
+
 /* RFC 3428 section 7: only the addressed account accepts a MESSAGE. */
 static void message_received(struct sip_ua *ua, const struct sip_msg *msg)
 {
 	struct sip_account *account = account_by_user(ua, msg);
 
 	if (!account)
-		(void)server_transaction_reply(NULL, ua->sip, msg, 404,
-					       "Not Found");
+		user_unknown(ua, msg);
 	else if (digest_server_request(account, msg))
 		(void)server_transaction_reply(NULL, ua->sip, msg, 200, "OK");
 }
@@ -155,8 +166,7 @@ static void refer_outside(struct sip_ua *ua, const struct sip_msg *msg)
 	struct sip_account *account = account_by_user(ua, msg);
 
 	if (!account)
-		(void)server_transaction_reply(NULL, ua->sip, msg, 404,
-					       "Not Found");
+		user_unknown(ua, msg);
 	else if (!account->event_user.refer_h)
 		referral_declined(ua->sip, msg);
 	else if (digest_server_request(account, msg))
@@ -168,8 +178,7 @@ static void subscribe_received(struct sip_ua *ua, const struct sip_msg *msg)
 	struct sip_account *account = account_by_user(ua, msg);
 
 	if (!account)
-		(void)server_transaction_reply(NULL, ua->sip, msg, 404,
-					       "Not Found");
+		user_unknown(ua, msg);
 	else if (!account->event_user.served)
 		extensions_refuse_method(ua->sip, msg);
 	else if (digest_server_request(account, msg))
@@ -181,8 +190,7 @@ static void invite_received(struct sip_ua *ua, const struct sip_msg *msg)
 	struct sip_account *account = account_by_user(ua, msg);
 
 	if (!account)
-		(void)server_transaction_reply(NULL, ua->sip, msg, 404,
-					       "Not Found");
+		user_unknown(ua, msg);
 	else if (!account->incoming_h ||
 		 (!account->accepts && !sip_msg_hdr(msg, SIP_HDR_REPLACES)))
 		(void)server_transaction_reply(NULL, ua->sip, msg, 480,

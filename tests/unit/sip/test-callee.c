@@ -548,6 +548,28 @@ static void test_incoming_not_accepted(void **state)
 	world_close(&world);
 }
 
+static void script_without_accounts(struct peer *peer)
+{
+	script_refused(peer);
+	peer_request(peer, "OPTIONS", NULL, NULL);
+	peer_expect(peer, "SIP/2.0 200 ");
+}
+
+/* Its account may come with the next step of the job: 404 would be final. */
+static void test_incoming_without_any_account(void **state)
+{
+	struct world world;
+	(void)state;
+
+	open_callee(&world);
+	world.account = sip_account_free(world.account);
+	world.script = script_without_accounts;
+	world.linger = true;
+	world_run(&world);
+	assert_string_equal(world.log, "");
+	world_close(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -563,6 +585,7 @@ int main(void)
 		cmocka_unit_test(test_incoming_rejected_unadopted),
 		cmocka_unit_test(test_incoming_malformed),
 		cmocka_unit_test(test_incoming_not_accepted),
+		cmocka_unit_test(test_incoming_without_any_account),
 		cmocka_unit_test(test_incoming_without_ack),
 	};
 
