@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Interval of the flaws about a full spool, so that a crash loses little of the
+/* Interval of the flaws about what was left out, so that a crash loses little of the
  * count. */
 #define TELL_NS (10 * NS_PER_S)
 
@@ -30,17 +30,20 @@ static int keep_half(struct report_records *r, enum record_kind kind,
 	return err;
 }
 
-/* @return 0, also where the full spool refused statistics (counted); -errno */
+/* @return 0, also where statistics have no room or the text is too long
+ * (counted); -errno */
 static int append(struct report_records *r, enum record_kind kind,
 		  const char *text, size_t len, size_t count)
 {
 	int err = spool_append(r->spool, kind, text, len);
 
-	if (err == -EDQUOT || err == -EMSGSIZE) {
+	if (err == -EDQUOT)
 		r->dropped += count;
-		return 0;
-	}
-	return err;
+	else if (err == -EMSGSIZE)
+		r->too_long += count;
+	else
+		return err;
+	return 0;
 }
 
 /* @return as append() */
@@ -62,27 +65,37 @@ static int keep(struct report_records *r, enum record_kind kind, json_t *items)
 	return err;
 }
 
-static int tell_dropped(struct report_records *r)
+/* @return as append() */
+static int tell(struct report_records *r, const char *name, uint64_t *count,
+		const char *text)
 {
-	int64_t mono = clock_mono_ns();
 	struct wire_time when = {.wall_us = clock_wall_ns() / NS_PER_US,
-				 .mono_ns = mono};
+				 .mono_ns = clock_mono_ns()};
 	json_t *events;
 	int err;
 
-	if (!r->dropped)
+	if (!*count)
 		return 0;
-	events = json_pack(
-		"[o]", wire_event_flaw(when, "spool_overflow", r->dropped,
-				       "data points dropped: the spool of the "
-				       "agent was full"));
+	events = json_pack("[o]", wire_event_flaw(when, name, *count, text));
 	if (!events)
 		return -ENOMEM;
-	r->told_ns = mono;
-	r->dropped = 0;
+	r->told_ns = when.mono_ns;
+	*count = 0;
 	err = keep(r, RECORD_EVENTS, events);
 	json_decref(events);
 	return err;
+}
+
+/* Report what was left out since the last time. @return as append() */
+static int tell_left_out(struct report_records *r)
+{
+	int err = tell(r, "spool_overflow", &r->dropped,
+		       "data points dropped: the spool of the agent was full");
+	int later = tell(r, "record_too_long", &r->too_long,
+			 "items dropped: each is longer than the 1 MiB that "
+			 "one upload holds");
+
+	return err ? err : later;
 }
 
 int report_records_items(struct report_records *r, enum record_kind kind,
@@ -97,9 +110,9 @@ int report_records_items(struct report_records *r, enum record_kind kind,
 		err = append(r, kind, text, len, count);
 	else
 		err = keep(r, kind, items);
-	if (err == 0 && r->dropped &&
+	if (err == 0 && (r->dropped || r->too_long) &&
 	    (!r->told_ns || clock_mono_ns() - r->told_ns >= TELL_NS))
-		err = tell_dropped(r);
+		err = tell_left_out(r);
 	if (err && !r->err)
 		r->err = err;
 	return err;
@@ -124,7 +137,7 @@ int report_records_finish(struct report_records *r, const char *outcome,
 	json_t *finish =
 		json_pack("{s:s,s:s}", "outcome", outcome, "reason", reason);
 	char *text = finish ? json_dumps(finish, JSON_COMPACT) : NULL;
-	int err = tell_dropped(r);
+	int err = tell_left_out(r);
 
 	if (!text)
 		err = -ENOMEM;

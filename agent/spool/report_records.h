@@ -1,7 +1,8 @@
 /**
  * Writes what an engine reports into the spool of its lease. Arrays that are too
- * long for one upload are split. Statistics that find the spool full are counted,
- * and reported to the controller as a flaw of the run.
+ * long for one upload are split. Statistics that find the spool full, and items
+ * that no upload can hold, are counted, and reported to the controller as flaws of
+ * the run.
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_AGENT_SPOOL_REPORT_RECORDS_H
@@ -17,7 +18,8 @@
 /* Zeroed but for spool. */
 struct report_records {
 	struct spool *spool; /* borrowed */
-	uint64_t dropped;    /* data points, not reported yet */
+	uint64_t dropped;    /* data points without room, not reported yet */
+	uint64_t too_long;   /* items above SEGMENT_TEXT_BYTES, likewise */
 	int64_t told_ns;     /* when a flaw was written last; 0: never */
 	int err;             /* the first failure to write; 0: none */
 };

@@ -422,6 +422,19 @@ def test_session_status_alias(alias):
             assert [(r["session_id"], r["session_status"]) for r in found] == [(str(session), state)]
 
 
+def test_runs_that_are_too_long_for_one_answer():
+    """The reason is their length, and fewer of them are listed."""
+    c = Controller()
+    c.create_key()
+    with c.open_database() as db:
+        for number in range(65):
+            db.execute(LONG, (f"{number:08x}-0000-4000-8000-000000000000", "x" * (1 << 20)))
+    with c:
+        detail = problem(c.request("GET", "/runs"), 422)["detail"]
+        assert "more than 64 MiB" in detail and "count" in detail
+        assert ids(c, "?count=2") == [65, 64]
+
+
 def listings(server, query="", times=16):
     """The same listing, requested often enough to reach every worker and its cache."""
     return [server.api("GET", "/runs" + query)["runs"] for _ in range(times)]
@@ -466,6 +479,12 @@ def test_listing_follows_what_happens():
         assert all(rows[0]["session_id"] == again for rows in listings(c))
 
 
+LONG = """
+INSERT INTO run (session_id, test_name, testcase_name, project_id, project_name, agentpool_id,
+  agentpool_name, tags_json, phase, status, result_description, conditions_json, verdicts_json,
+  record, interval_s, max_duration_s, created_at, started_at, stopped_at)
+VALUES (?, 't', 'single-call', 1, 'p', 1, 'pool', '[]', 'done', 'failed', ?, '[]', '[]',
+  'none', 10, 3600, 1, 1, 1)"""
 MANY = """
 WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
 INSERT INTO run (session_id, test_name, testcase_name, project_id, project_name, agentpool_id,

@@ -139,6 +139,14 @@ def test_a_poll_of_another_kind_is_refused(server, member, value):
     assert [e["pointer"] for e in answer.json()["errors"]] == [f"/{member}"]
 
 
+def test_a_poll_with_too_many_leases_says_so(server):
+    agent = enrol(server, "crowded")
+    answer = server.request("POST", "/agent/poll", {"free": 0, "leases": [0] * 10001}, key=agent)
+    problem(answer, 422)
+    assert answer.json()["errors"] == [
+        {"pointer": "/leases", "detail": "has more than 10000 entries"}]
+
+
 def connect(server):
     host, port = server.url[7:].rsplit(":", 1)
     return socket.create_connection((host, int(port)), 10)

@@ -287,6 +287,9 @@ def test_refusals(controllers, folder, offhook, tmp_path):
     offhook(None, "apply", folder, status=3)
     offhook(c, "apply", status=2)
     offhook(c, "apply", "nowhere.yaml", status=2)
+    many = ["-f", "nowhere.yaml"] * 101
+    assert "apply: at most 100 files and folders" in offhook(c, "apply", *many, status=2)
+    assert "apply: wrong option --frob" in offhook(c, "apply", "--frob", "x.yaml", status=2)
     offhook(c, "export", "phones", status=2)
     offhook(c, "export", "projects", "nothing", status=3)
 

@@ -582,6 +582,16 @@ static bool confirmed(const struct apply *a)
 
 /* ---- the command line ---- */
 
+static int add_path(struct apply *a, const char *path)
+{
+	if (a->path_count == PATHS_MAX)
+		return client_usage("apply: at most %d files and folders; a "
+				    "folder stands for all its files",
+				    PATHS_MAX);
+	a->paths[a->path_count++] = path;
+	return 0;
+}
+
 static int read_options(struct apply *a, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -592,12 +602,13 @@ static int read_options(struct apply *a, int argc, char **argv)
 		{"set-secrets", no_argument, NULL, 's'},
 		{NULL, 0, NULL, 0},
 	};
-	int option;
+	int option, status = 0;
 
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "f:", options, NULL)) != -1) {
-		if (option == 'f' && a->path_count < PATHS_MAX)
-			a->paths[a->path_count++] = optarg;
+	while (!status &&
+	       (option = getopt_long(argc, argv, "f:", options, NULL)) != -1) {
+		if (option == 'f')
+			status = add_path(a, optarg);
 		else if (option == 'n')
 			a->dry_run = true;
 		else if (option == 'p')
@@ -607,15 +618,14 @@ static int read_options(struct apply *a, int argc, char **argv)
 		else if (option == 's')
 			a->set_secrets = true;
 		else
-			return client_usage("apply: wrong option %s",
-					    argv[optind - 1]);
+			status = client_usage("apply: wrong option %s",
+					      argv[optind - 1]);
 	}
-	for (; optind < argc; optind++) {
-		if (a->path_count == PATHS_MAX)
-			return client_usage("apply: too many files");
-		a->paths[a->path_count++] = argv[optind];
-	}
-	return a->path_count ? 0 : client_usage("apply which files? -f DIR");
+	for (; !status && optind < argc; optind++)
+		status = add_path(a, argv[optind]);
+	if (!status && !a->path_count)
+		status = client_usage("apply which files? -f DIR");
+	return status;
 }
 
 static void release(struct apply *a)

@@ -24,35 +24,6 @@ static int64_t arrival(struct request *req, int64_t now)
 	return now;
 }
 
-static bool read_held(struct request *req, struct reply *rep,
-		      struct lease_poll *poll)
-{
-	json_t *held = json_object_get(request_body(req), "leases");
-
-	if (held &&
-	    (!json_is_array(held) || json_array_size(held) > HELD_MAX)) {
-		reply_problem(rep, 422, "leases must be an array");
-		reply_pointer(rep, "/leases", "must be an array");
-		return false;
-	}
-	poll->held = held;
-	return true;
-}
-
-static bool read_features(struct request *req, struct reply *rep,
-			  struct lease_poll *poll)
-{
-	json_t *features = json_object_get(request_body(req), "features");
-
-	if (features && !json_is_array(features)) {
-		reply_problem(rep, 422, "features must be an array");
-		reply_pointer(rep, "/features", "must be an array");
-		return false;
-	}
-	poll->features = features;
-	return true;
-}
-
 /* Check an optional member: `good` is whether its value is valid. */
 static bool check(struct reply *rep, bool good, const char *member,
 		  const char *must)
@@ -65,6 +36,25 @@ static bool check(struct reply *rep, bool good, const char *member,
 	str_print(pointer, sizeof(pointer), "/%s", member);
 	reply_pointer(rep, pointer, "%s", must);
 	return false;
+}
+
+static bool read_lists(const struct request *req, struct reply *rep,
+		       struct lease_poll *poll)
+{
+	json_t *held = json_object_get(request_body(req), "leases");
+	json_t *features = json_object_get(request_body(req), "features");
+	char too_many[48];
+
+	str_print(too_many, sizeof(too_many), "has more than %d entries",
+		  HELD_MAX);
+	poll->held = held;
+	poll->features = features;
+	return check(rep, !held || json_is_array(held), "leases",
+		     "must be an array") &&
+	       check(rep, json_array_size(held) <= HELD_MAX, "leases",
+		     too_many) &&
+	       check(rep, !features || json_is_array(features), "features",
+		     "must be an array");
 }
 
 static bool check_optional(const struct request *req, struct reply *rep)
@@ -114,8 +104,7 @@ void agent_poll(struct request *req, struct reply *rep)
 	}
 	if (!agent_integer_required(req, rep, "free", 0, FREE_MAX,
 				    &poll.free) ||
-	    !read_held(req, rep, &poll) || !read_features(req, rep, &poll) ||
-	    !check_optional(req, rep))
+	    !read_lists(req, rep, &poll) || !check_optional(req, rep))
 		return;
 	poll.draining =
 		json_is_true(json_object_get(request_body(req), "draining"));

@@ -144,7 +144,13 @@ void runs_list(struct request *req, struct reply *rep)
 				(long long)query.page.count);
 	if (err) {
 		buf_release(&text);
-		reply_store_error(rep, err, "run");
+		if (err == -EMSGSIZE)
+			reply_problem(rep, 422,
+				      "these runs take more than %u MiB: ask "
+				      "for fewer by count",
+				      LIST_BYTES >> 20);
+		else
+			reply_store_error(rep, err, "run");
 		return;
 	}
 	reply_text(rep, &text);

@@ -1,6 +1,6 @@
 """The way of an engine's results through the agent to the body of the upload: unchanged, or refused."""
 import pytest
-from test_agent_protocol import agent, controller, states  # noqa: F401 fixtures
+from test_agent_protocol import agent, controller, finished, states  # noqa: F401 fixtures
 
 # Valid JSON that nobody of ours prints like this: an upload that was parsed and printed again would show.
 UNUSUAL = r'[{"kind":"state","state":"\u0041","x":1.50e1,"y":[ ]},{"kind":"state","state":"B"}]'
@@ -34,3 +34,15 @@ def test_malformed_results_end_the_job(controller, agent, line):
     controller.wait(lambda: lease.finish, what='finish')
     assert lease.finish['outcome'] == 'error'
     assert states(lease) == ['STEP_0']
+
+
+def test_what_no_upload_can_hold_is_dropped_and_named(controller, agent):
+    lease = controller.offer('l-1', spec={'fake': [
+        [0, 'sip', 1, 1100000], [0, 'stats', 3], [0, 'sip', 2, 1000]]})
+    agent.start()
+    finished(controller, lease, 60)
+    assert len(lease.items('sip', 'messages')) == 2
+    assert len(lease.items('stats', 'series')) == 3
+    flaws = [e for e in lease.items('events', 'events') if e['kind'] == 'flaw']
+    assert [(f['name'], f['count']) for f in flaws] == [('record_too_long', 1)]
+    assert '1 MiB' in flaws[0]['text']
