@@ -1,5 +1,6 @@
 """tests/run.py counts the results, repeats only what failed during a stall of the
 machine, and refuses skipped tests that are not listed."""
+import json
 import re
 import shutil
 import subprocess
@@ -269,6 +270,28 @@ test('other', sh, args: ['-c', 'yes no reason | head -1000; echo the end; false'
     assert "the reason" in said and "=== summary" in said and "begin of all" not in said
     assert "the end" in said and "lines are left out" in said
     assert len(said.splitlines()) < 1000, said
+
+
+def test_the_build_keeps_werror_until_it_is_told_otherwise(tmp_path):
+    """A run without --werror after one with it would build everything again."""
+    (tmp_path / "tests").mkdir()
+    for name in ("runtests", "packaging/packages.sh"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(TESTS.parent / name, tmp_path / name)
+    for script in TESTS.glob("*.py"):
+        shutil.copy(script, tmp_path / "tests")
+    (tmp_path / "meson.build").write_text(HEAD + "test('one', sh, args: ['-c', 'true'])\n")
+    (tmp_path / "meson_options.txt").write_text("option('tests', type: 'boolean')\n")
+
+    def werror(*options):
+        done = subprocess.run([tmp_path / "runtests", "--no-install", "--build", *options], text=True,
+                              check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        assert done.returncode == 0, done.stdout
+        listed = subprocess.run(["meson", "introspect", tmp_path / "build", "--buildoptions"],
+                                check=True, stdout=subprocess.PIPE).stdout
+        return next(o["value"] for o in json.loads(listed) if o["name"] == "werror")
+
+    assert [werror("--werror"), werror(), werror("--no-werror")] == [True, True, False]
 
 
 def ci(folder, plain, threads="echo 4 passed, 0 failed", packages="echo 5 passed, 0 failed", argument=None):
