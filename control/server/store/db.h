@@ -74,6 +74,10 @@ struct db_load {
 	const char *table;
 	const char *const *columns;
 	size_t count; /* of columns */
+	/* Types of the columns, for the rows of a request: those whose unique key is
+	 * there already are left out, and each statement has its time. NULL: any
+	 * number of rows, without a limit of time; none may be there. */
+	const enum db_type *types;
 };
 
 /** Begin to insert rows, the fastest way the database has. Until db_load_end()

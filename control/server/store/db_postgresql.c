@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "control/server/store/db_driver.h"
+#include "control/server/store/postgresql_arrays.h"
 #include "control/server/store/postgresql_lock.h"
 #include "control/server/store/postgresql_rows.h"
 #include "control/server/store/postgresql_text.h"
@@ -81,6 +82,7 @@ struct postgresql_db {
 		size_t columns;
 		int count; /* of rows in this COPY */
 	} load;
+	struct postgresql_arrays arrays; /* a load by statements, if begun */
 	char error[ERROR_BYTES];
 };
 
@@ -500,6 +502,21 @@ static void load_release(struct postgresql_db *db)
 {
 	buf_release(&db->load.command);
 	buf_release(&db->load.rows);
+	postgresql_arrays_release(&db->arrays);
+}
+
+static int arrays_send(struct postgresql_db *db)
+{
+	struct db_value params[POSTGRESQL_ARRAYS_COLUMNS];
+	int err;
+
+	if (!db->arrays.count)
+		return 0;
+	postgresql_arrays_params(&db->arrays, params);
+	err = query(&db->base, db->arrays.sql.data, params, db->arrays.columns,
+		    NULL, NULL);
+	postgresql_arrays_clear(&db->arrays);
+	return err < 0 ? err : 0;
 }
 
 /* Begin a COPY. */
@@ -559,6 +576,8 @@ static int load_begin(struct db *base, const struct db_load *load)
 	if (!db->in_transaction || db->transaction_lost)
 		return -ENOTCONN;
 	load_release(db);
+	if (load->types)
+		return postgresql_arrays_begin(&db->arrays, load);
 	buf_init(&db->load.command, SCRIPT_BYTES);
 	buf_init(&db->load.rows, LOAD_ROW_BYTES);
 	db->load.columns = load->count;
@@ -573,6 +592,12 @@ static int load_row(struct db *base, const struct db_value *row)
 
 	if (db->transaction_lost)
 		return -ENOTCONN;
+	if (db->arrays.columns > 0) {
+		err = postgresql_arrays_add(&db->arrays, row);
+		return !err && postgresql_arrays_full(&db->arrays)
+			       ? arrays_send(db)
+			       : err;
+	}
 	err = postgresql_copy_row(&db->load.rows, row, db->load.columns);
 	if (err == 0 && db->load.rows.used >= LOAD_SEND_BYTES)
 		err = copy_send(db);
@@ -585,8 +610,10 @@ static int load_row(struct db *base, const struct db_value *row)
 static int load_end(struct db *base)
 {
 	struct postgresql_db *db = of(base);
-	int err = db->transaction_lost ? -ENOTCONN : copy_end(db);
+	int err = -ENOTCONN;
 
+	if (!db->transaction_lost)
+		err = db->arrays.columns ? arrays_send(db) : copy_end(db);
 	load_release(db);
 	return err;
 }
@@ -626,6 +653,7 @@ static void rollback(struct db *base)
 		run_text(db, "ROLLBACK", ANSWER_TIMEOUT_NS, tag);
 		memcpy(db->error, error, sizeof(error));
 	}
+	load_release(db);
 	db->in_transaction = false;
 	db->transaction_lost = false;
 }

@@ -46,8 +46,9 @@ struct sqlite_db {
 	size_t statement_count;
 	size_t next_evicted;
 	struct {
-		char sql[LOAD_SQL_BYTES];
-		size_t count; /* of columns */
+		sqlite3_stmt *stmt;     /* NULL: no load */
+		struct statement *kept; /* its place, or NULL */
+		size_t count;           /* of columns */
 	} load;
 };
 
@@ -114,6 +115,8 @@ static void close_file(struct db *base)
 {
 	struct sqlite_db *db = of(base);
 
+	if (db->load.stmt && !db->load.kept)
+		sqlite3_finalize(db->load.stmt);
 	for (size_t i = 0; i < db->statement_count; i++) {
 		sqlite3_finalize(db->statements[i].stmt);
 		free(db->statements[i].sql);
@@ -321,40 +324,64 @@ static int script(struct db *db, const char *sql)
 
 /* Statements are prepared once, and there is no server to wait for: row by row is
  * the fastest way. */
-static int load_begin(struct db *base, const struct db_load *load)
+static int load_prepare(struct sqlite_db *db, const struct db_load *load,
+			const char *values)
 {
-	struct sqlite_db *db = of(base);
-	char values[8 * COLUMNS_MAX + 16] = "VALUES (";
-	size_t used = strlen(values);
 	struct buf sql;
 	int err;
 
+	buf_init(&sql, LOAD_SQL_BYTES);
+	err = db_load_text(&sql, "INSERT INTO", load, values);
+	if (err == 0)
+		err = prepare(db, sql.data, &db->load.stmt, &db->load.kept);
+	buf_release(&sql);
+	return err;
+}
+
+static void load_release(struct sqlite_db *db)
+{
+	if (db->load.stmt)
+		finish(db->load.stmt, db->load.kept);
+	db->load.stmt = NULL;
+}
+
+static int load_begin(struct db *base, const struct db_load *load)
+{
+	struct sqlite_db *db = of(base);
+	char values[8 * COLUMNS_MAX + 64] = "VALUES (";
+	size_t used = strlen(values);
+
 	if (load->count > COLUMNS_MAX)
 		return -EIO;
+	load_release(db);
 	for (size_t i = 0; i < load->count; i++)
 		used += (size_t)snprintf(values + used, sizeof(values) - used,
 					 "%s$%zu", i ? ", " : "", i + 1);
-	snprintf(values + used, sizeof(values) - used, ")");
-	buf_init(&sql, sizeof(db->load.sql) - 1);
-	err = db_load_text(&sql, "INSERT INTO", load, values);
-	if (err == 0)
-		err = str_copy(db->load.sql, sizeof(db->load.sql), sql.data);
+	snprintf(values + used, sizeof(values) - used, ")%s",
+		 load->types ? " ON CONFLICT DO NOTHING" : "");
 	db->load.count = load->count;
-	buf_release(&sql);
-	return err < 0 ? err : 0;
+	return load_prepare(db, load, values);
 }
 
 static int load_row(struct db *base, const struct db_value *row)
 {
 	struct sqlite_db *db = of(base);
-	int err = query(base, db->load.sql, row, db->load.count, NULL, NULL);
+	int err = SQLITE_OK, step;
 
-	return err < 0 ? err : 0;
+	/* the parameters' numbers are their places */
+	for (size_t i = 0; i < db->load.count && err == SQLITE_OK; i++)
+		err = bind_value(db->load.stmt, (int)i + 1, &row[i]);
+	if (err != SQLITE_OK)
+		return error_of(err);
+	step = sqlite3_step(db->load.stmt);
+	err = step == SQLITE_DONE ? 0 : failed(db, step);
+	sqlite3_reset(db->load.stmt);
+	return err;
 }
 
 static int load_end(struct db *db)
 {
-	(void)db;
+	load_release(of(db));
 	return 0;
 }
 
@@ -374,6 +401,7 @@ static int commit(struct db *db)
 
 static void rollback(struct db *db)
 {
+	load_release(of(db)); /* given up */
 	/* SQLite may have rolled back by itself (full disk): no error then */
 	if (sqlite3_get_autocommit(of(db)->sq) == 0)
 		query(db, "ROLLBACK", NULL, 0, NULL, NULL);

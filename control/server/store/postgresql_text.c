@@ -37,10 +37,21 @@ int postgresql_error(const char *sqlstate)
 
 /* ---- values ---- */
 
-static bool takes_bytes(uint32_t type)
+static bool takes_bytes(uint32_t type, enum db_type given)
 {
-	return type == POSTGRESQL_TEXT || type == POSTGRESQL_BYTEA ||
-	       type == POSTGRESQL_JSON;
+	switch (type) {
+	case POSTGRESQL_TEXT:
+	case POSTGRESQL_BYTEA:
+	case POSTGRESQL_JSON:
+		return true;
+	case POSTGRESQL_BYTEA_ARRAY: /* as postgresql_arrays.h makes them */
+	case POSTGRESQL_TEXT_ARRAY:
+	case POSTGRESQL_INT8_ARRAY:
+	case POSTGRESQL_FLOAT8_ARRAY:
+		return given == DB_BLOB;
+	default:
+		return false;
+	}
 }
 
 static void write_number(const struct db_value *value, uint32_t type,
@@ -69,7 +80,7 @@ int postgresql_param(const struct db_value *value, uint32_t type,
 		*ret = (struct postgresql_param){.bytes = number};
 		return 0;
 	}
-	if (!takes_bytes(type))
+	if (!takes_bytes(type, value->type))
 		return -EINVAL;
 	if (value->len > INT_MAX)
 		return -EOVERFLOW;

@@ -102,39 +102,68 @@ static struct db_value text_column(const json_t *tree, struct json_text text,
 	return db_text(*printed);
 }
 
-/* Insert an event or SIP message: a row with the object as received. */
-static int insert_object(struct db *db, const struct lease_view *v,
-			 const struct ingest *upload, const struct item *item)
+static const char *const event_columns[] = {"run_id", "lease_id",   "role",
+					    "t_us",   "event_json", "kind"};
+static const char *const message_columns[] = {"run_id", "lease_id", "role",
+					      "t_us", "message_json"};
+static const char *const point_columns[] = {
+	"series_id", "t",   "lease_id", "n",   "min",    "max",        "avg",
+	"median",    "p75", "p90",      "p95", "stddev", "sketch_json"};
+static const enum db_type object_types[] = {DB_INT, DB_TEXT, DB_TEXT,
+					    DB_INT, DB_TEXT, DB_TEXT};
+static const enum db_type point_types[] = {
+	DB_INT,  DB_INT,  DB_TEXT, DB_INT,  DB_REAL, DB_REAL, DB_REAL,
+	DB_REAL, DB_REAL, DB_REAL, DB_REAL, DB_REAL, DB_TEXT};
+
+static const struct db_load loads[] = {
+	[INGEST_STATS] = {"point", point_columns, 13, point_types},
+	[INGEST_EVENTS] = {"event", event_columns, 6, object_types},
+	[INGEST_SIP] = {"sip_message", message_columns, 5, object_types},
+};
+
+/* Add an event or SIP message: a row with the object as received. */
+static int add_object(struct db *db, const struct lease_view *v,
+		      const struct ingest *upload, const struct item *item)
 {
 	char *printed;
 	const struct db_value object =
 		text_column(item->tree, item->text, &printed);
-	const struct db_value event[] = {
-		DB_I(v->run_id),
-		db_text(upload->lease_id),
-		db_text(v->role),
+	const struct db_value row[] = {
+		DB_I(v->run_id), db_text(upload->lease_id), db_text(v->role),
 		DB_I(json_integer_value(json_object_get(item->tree, "t"))),
 		object,
+		/* of events */
 		db_text(json_string_value(
 			json_object_get(item->tree, "kind")))};
 	int err = -ENOMEM;
 
-	if (object.type == DB_TEXT && upload->kind == INGEST_EVENTS)
-		err = lease_exec(db,
-				 "INSERT INTO event (run_id, lease_id, role, "
-				 "t_us, event_json, kind) VALUES ($1, $2, $3, "
-				 "$4, $5, $6)",
-				 LEASE_PARAMS(event));
-	else if (object.type == DB_TEXT)
-		err = lease_exec(db,
-				 "INSERT INTO sip_message (run_id, lease_id, "
-				 "role, t_us, message_json) VALUES ($1, $2, "
-				 "$3, $4, $5)",
-				 event, 5);
+	if (object.type == DB_TEXT)
+		err = db_load_row(db, row);
 	free(printed);
 	return err;
 }
 
+/* The points of an upload, and the series that they belong to. */
+struct points {
+	struct wire_point *all; /* one an item */
+	/* of series, by direction; 0: not known */
+	int64_t ids[2][MEASURE_COUNT];
+};
+
+static int id_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct points *points = arg;
+	enum measure measure;
+
+	(void)columns;
+	if (measure_parse(row[2].bytes, &measure))
+		points->ids[strcmp(row[1].bytes, "out") == 0][measure] =
+			row[0].integer;
+	return 0;
+}
+
+/* Make a series that was not there a moment ago, unless another controller has
+ * made it meanwhile. */
 static int series_id(struct db *db, const struct lease_view *v,
 		     const struct wire_point *p, int64_t *ret)
 {
@@ -155,72 +184,117 @@ static int series_id(struct db *db, const struct lease_view *v,
 			     LEASE_PARAMS(params), ret);
 }
 
-static int insert_point(struct db *db, const struct lease_view *v,
-			const struct ingest *upload, const struct item *item)
+static int find_series(struct db *db, const struct lease_view *v,
+		       struct points *points, size_t count)
 {
-	char reason[WIRE_REASON_BYTES], *printed = NULL;
+	const struct db_value params[] = {DB_I(v->run_id), db_text(v->role)};
+	int err = db_query(db,
+			   "SELECT id, dir, measure FROM series WHERE "
+			   "run_id = $1 AND role = $2",
+			   LEASE_PARAMS(params), id_row, points);
+
+	if (err < 0)
+		return err;
+	err = 0;
+	for (size_t i = 0; i < count && err == 0; i++) {
+		const struct wire_point *p = &points->all[i];
+		int64_t *id = &points->ids[p->outgoing][p->measure];
+
+		if (*id == 0)
+			err = series_id(db, v, p, id);
+	}
+	return err;
+}
+
+static int decode_points(struct points *points, const struct lease_view *v,
+			 json_t *items)
+{
+	char reason[WIRE_REASON_BYTES];
+	json_t *item;
+	size_t i;
+
+	points->all = calloc(json_array_size(items) + 1, sizeof(*points->all));
+	if (!points->all)
+		return -ENOMEM;
+	json_array_foreach(items, i, item)
+	{
+		struct wire_point *p = &points->all[i];
+
+		if (wire_point_decode(p, item, reason) ||
+		    strcmp(p->role, v->role) != 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static int add_point(struct db *db, const struct points *points,
+		     const struct ingest *upload, size_t i,
+		     const struct item *item)
+{
+	const struct wire_point *p = &points->all[i];
 	struct db_value sketch = {.type = DB_NULL};
 	struct json_text text = {.at = NULL};
-	struct wire_point p;
-	int64_t series;
+	char *printed = NULL;
 	int err;
 
-	err = wire_point_decode(&p, item->tree, reason);
-	if (err || strcmp(p.role, v->role) != 0)
-		return -EINVAL;
-	err = series_id(db, v, &p, &series);
-	if (err)
-		return err;
-	if (p.sketch) {
+	if (p->sketch) {
 		if (item->text.at)
 			json_text_member(item->text, "sketch", &text);
-		sketch = text_column(p.sketch, text, &printed);
+		sketch = text_column(p->sketch, text, &printed);
 		if (sketch.type != DB_TEXT)
 			return -ENOMEM;
 	}
-	const struct db_value params[] = {DB_I(series),
-					  DB_I(p.t_s),
-					  db_text(upload->lease_id),
-					  DB_I((int64_t)p.d.n),
-					  DB_R(p.d.min),
-					  DB_R(p.d.max),
-					  DB_R(p.d.avg),
-					  DB_R(p.d.median),
-					  DB_R(p.d.p75),
-					  DB_R(p.d.p90),
-					  DB_R(p.d.p95),
-					  DB_R(p.d.stddev),
-					  sketch};
-	err = lease_exec(db,
-			 "INSERT INTO point (series_id, t, lease_id, n, min, "
-			 "max, avg, median, p75, p90, p95, stddev, "
-			 "sketch_json) VALUES ($1, $2, $3, $4, $5, $6, $7, "
-			 "$8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING",
-			 LEASE_PARAMS(params));
+	err = db_load_row(
+		db, (struct db_value[]){
+			    DB_I(points->ids[p->outgoing][p->measure]),
+			    DB_I(p->t_s), db_text(upload->lease_id),
+			    DB_I((int64_t)p->d.n), DB_R(p->d.min),
+			    DB_R(p->d.max), DB_R(p->d.avg), DB_R(p->d.median),
+			    DB_R(p->d.p75), DB_R(p->d.p90), DB_R(p->d.p95),
+			    DB_R(p->d.stddev), sketch});
 	free(printed);
 	return err;
+}
+
+/* @param points  of stats; else NULL */
+static int load_items(struct db *db, const struct lease_view *v,
+		      const struct ingest *upload, const struct points *points)
+{
+	struct json_text rest = upload->text;
+	struct item item;
+	size_t i;
+	int err = db_load_begin(db, &loads[upload->kind]);
+
+	if (err)
+		return err;
+	json_array_foreach(upload->items, i, item.tree)
+	{
+		if (!rest.at || json_text_item(&rest, &item.text) != 1)
+			item.text.at = NULL;
+		err = points ? add_point(db, points, upload, i, &item)
+			     : add_object(db, v, upload, &item);
+		if (err)
+			return err; /* the transaction is rolled back */
+	}
+	return db_load_end(db);
 }
 
 static int insert_items(struct db *db, const struct lease_view *v,
 			const struct ingest *upload)
 {
-	struct json_text rest = upload->text;
-	struct item item;
-	size_t i;
+	struct points points = {.all = NULL};
+	int err;
 
-	json_array_foreach(upload->items, i, item.tree)
-	{
-		int err;
-
-		if (!rest.at || json_text_item(&rest, &item.text) != 1)
-			item.text.at = NULL;
-		err = upload->kind == INGEST_STATS
-			      ? insert_point(db, v, upload, &item)
-			      : insert_object(db, v, upload, &item);
-		if (err < 0)
-			return err;
-	}
-	return 0;
+	if (upload->kind != INGEST_STATS)
+		return load_items(db, v, upload, NULL);
+	err = decode_points(&points, v, upload->items);
+	if (err == 0)
+		err = find_series(db, v, &points,
+				  json_array_size(upload->items));
+	if (err == 0)
+		err = load_items(db, v, upload, &points);
+	free(points.all);
+	return err;
 }
 
 /* Advance next_seq over this number and later ones that arrived before it. */

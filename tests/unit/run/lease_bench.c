@@ -21,6 +21,11 @@ void bench_sql(struct bench *b, const char *sql)
 
 void bench_open(struct bench *b, int64_t capacity)
 {
+	bench_open_at(b, NULL, capacity);
+}
+
+void bench_open_at(struct bench *b, const char *database, int64_t capacity)
+{
 	struct db *db;
 	uint8_t hash[SECRET_HASH_BYTES];
 
@@ -28,9 +33,9 @@ void bench_open(struct bench *b, int64_t capacity)
 	temp_make(&b->temp);
 	assert_int_equal(secrets_load(&b->secrets, temp_path(&b->temp, "key")),
 			 0);
-	assert_int_equal(database_open(&b->database, temp_path(&b->temp, "db"),
-				       b->secrets),
-			 0);
+	if (!database)
+		database = temp_path(&b->temp, "db");
+	assert_int_equal(database_open(&b->database, database, b->secrets), 0);
 	assert_int_equal(store_new(&b->store, b->database), 0);
 	secret_hash(b->secrets, "token", hash);
 	const struct db_value params[] = {db_blob(hash, sizeof(hash))};

@@ -31,6 +31,9 @@ struct bench {
  * @param capacity  jobs that each agent takes
  */
 void bench_open(struct bench *b, int64_t capacity);
+/** As bench_open(), in an empty database. @param database  of database_open();
+ * NULL: a file that bench_close() removes */
+void bench_open_at(struct bench *b, const char *database, int64_t capacity);
 void bench_close(struct bench *b);
 
 /** Execute a statement. */

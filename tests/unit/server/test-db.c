@@ -121,7 +121,7 @@ static void test_values_come_back(void **state)
 static void test_loaded_values_come_back(void **state)
 {
 	static const char *const columns[] = {"p", "id", "name", "b", "v"};
-	const struct db_load load = {"t", columns, 5};
+	const struct db_load load = {"t", columns, 5, NULL};
 	struct fixture *f = *state;
 
 	assert_int_equal(db_begin(f->writer), 0);
@@ -158,7 +158,7 @@ static void test_loaded_values_come_back(void **state)
 static void test_a_refused_load(void **state)
 {
 	static const char *const columns[] = {"id", "name"};
-	const struct db_load load = {"t", columns, 2};
+	const struct db_load load = {"t", columns, 2, NULL};
 	struct fixture *f = *state;
 	int err;
 
@@ -179,6 +179,79 @@ static void test_a_refused_load(void **state)
 		0);
 	db_rollback(f->writer);
 	assert_int_equal(count(f->writer), 1);
+	assert_int_equal(insert(f->writer, "b"), 1);
+}
+
+/* Rows of a request: a row whose key is there is left out, the others are in the
+ * order in which they came. */
+static void test_a_load_leaves_out_what_is_there(void **state)
+{
+	static const char *const columns[] = {"name", "v", "b", "p"};
+	static const enum db_type types[] = {DB_TEXT, DB_REAL, DB_BLOB, DB_INT};
+	const struct db_load load = {"t", columns, 4, types};
+	struct fixture *f = *state;
+	int64_t n = 0;
+
+	assert_int_equal(insert(f->writer, "17"), 1);
+	assert_int_equal(db_begin(f->writer), 0);
+	for (int turn = 0; turn < 2; turn++) {
+		assert_int_equal(db_load_begin(f->writer, &load), 0);
+		for (int i = 0; i < 4500; i++) {
+			char name[16];
+
+			snprintf(name, sizeof(name), "%d", i);
+			assert_int_equal(
+				db_load_row(f->writer,
+					    (struct db_value[]){
+						    db_text(name),
+						    i % 2 ? DB_R(0.1) : DB_I(i),
+						    i % 3 ? db_blob("a\0b", 3)
+							  : db_text(NULL),
+						    db_text(NULL)}),
+				0);
+		}
+		assert_int_equal(db_load_end(f->writer), 0);
+	}
+	assert_int_equal(db_commit(f->writer), 0);
+	assert_int_equal(count(f->reader), 4500);
+	assert_int_equal(db_query(f->reader,
+				  "SELECT count(*) FROM t WHERE b IS NOT NULL "
+				  "AND v = 0.1 AND p IS NULL",
+				  NULL, 0, count_rows, &n),
+			 1);
+	assert_int_equal(n, 1500 - 1); /* 17 is as it was */
+	assert_int_equal(db_query(f->reader,
+				  "SELECT count(*) FROM t a JOIN t b ON "
+				  "b.id = a.id + 1 WHERE b.id > 2 AND "
+				  "CAST(b.name AS INTEGER) <= "
+				  "CAST(a.name AS INTEGER)",
+				  NULL, 0, count_rows, &n),
+			 1);
+	assert_int_equal(n, 0);
+}
+
+/* References are checked all the same, and the transaction fails as a whole. */
+static void test_a_load_is_refused_by_a_reference(void **state)
+{
+	static const char *const columns[] = {"name", "p"};
+	static const enum db_type types[] = {DB_TEXT, DB_INT};
+	const struct db_load load = {"t", columns, 2, types};
+	struct fixture *f = *state;
+	int err;
+
+	assert_int_equal(db_begin(f->writer), 0);
+	assert_int_equal(db_load_begin(f->writer, &load), 0);
+	assert_int_equal(
+		db_load_row(f->writer,
+			    (struct db_value[]){db_text("a"), db_text(NULL)}),
+		0);
+	err = db_load_row(f->writer,
+			  (struct db_value[]){db_text("b"), DB_I(7)});
+	if (err == 0)
+		err = db_load_end(f->writer);
+	assert_int_equal(err, -ENOTEMPTY);
+	db_rollback(f->writer);
+	assert_int_equal(count(f->writer), 0);
 	assert_int_equal(insert(f->writer, "b"), 1);
 }
 
@@ -384,6 +457,8 @@ int main(void)
 		CASE(test_values_come_back),
 		CASE(test_loaded_values_come_back),
 		CASE(test_a_refused_load),
+		CASE(test_a_load_leaves_out_what_is_there),
+		CASE(test_a_load_is_refused_by_a_reference),
 		CASE(test_empty_blob_is_not_null),
 		CASE(test_errors_are_told_apart),
 		CASE(test_changes_are_counted),
