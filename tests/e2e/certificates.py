@@ -1,5 +1,6 @@
 """Certificates of a test authority, made with openssl."""
 import subprocess
+import time
 
 
 class Authority:
@@ -15,35 +16,47 @@ class Authority:
                 # one without
                 "-addext", "keyUsage = critical, keyCertSign, cRLSign")
 
-    def issue(self, name, subject="IP:127.0.0.1", expired=False):
-        """@return (certificate file, key file)"""
+    def issue(self, name, subject="IP:127.0.0.1", expired=False, purpose=None, seconds=0):
+        """@param seconds  it expires so many from now; 0: in a day
+        @param purpose  extended key usage; None: the certificate has none
+        @return (certificate file, key file)"""
         cert, key = self.folder / f"{name}.pem", self.folder / f"{name}.key"
         request, extensions = self.folder / f"{name}.csr", self.folder / f"{name}.ext"
-        extensions.write_text(f"subjectAltName = {subject}\nauthorityKeyIdentifier = keyid\n")
+        extensions.write_text(f"subjectAltName = {subject}\nauthorityKeyIdentifier = keyid\n" +
+                              (f"extendedKeyUsage = {purpose}\n" if purpose else ""))
         openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                 "-subj", f"/CN={name}", "-out", request, "-keyout", key)
         openssl("x509", "-req", "-in", request, "-CA", self.file, "-CAkey", self.key,
                 "-set_serial", str(abs(hash(name)) % 2**32 + 1), "-extfile", extensions,
                 "-out", cert, "-days", "1")
         if expired:
-            self.expire(request, extensions, cert)
+            self.sign(request, extensions, cert, "-startdate", "20200101000000Z",
+                      "-enddate", "20210101000000Z")
+        if seconds:
+            self.sign(request, extensions, cert, "-startdate", stamp(-60),
+                      "-enddate", stamp(seconds))
         key.chmod(0o600)
         return cert, key
 
-    def expire(self, request, extensions, cert):
-        """Sign it again, valid for a year in the past.
+    def sign(self, request, extensions, cert, *dates):
+        """Sign it again, with these dates.
 
         OpenSSL 3.5 refuses a negative number of days, and OpenSSL 3.0 accepts dates
         only in "openssl ca"."""
-        settings = self.folder / "past.conf"
+        settings = self.folder / "dates.conf"
         settings.write_text(
-            f"[ca]\ndefault_ca = past\n[past]\ndatabase = {settings}.db\n"
+            f"[ca]\ndefault_ca = dates\n[dates]\ndatabase = {settings}.db\n"
             f"new_certs_dir = {self.folder}\nrand_serial = yes\ndefault_md = sha256\n"
             "policy = any\nunique_subject = no\n[any]\ncommonName = supplied\n")
-        (self.folder / "past.conf.db").write_text("")
+        (self.folder / "dates.conf.db").write_text("")
         openssl("ca", "-batch", "-config", settings, "-in", request, "-cert", self.file,
                 "-keyfile", self.key, "-extfile", extensions, "-out", cert, "-notext",
-                "-startdate", "20200101000000Z", "-enddate", "20210101000000Z")
+                *dates)
+
+
+def stamp(seconds):
+    """The time in so many seconds, as certificates have it."""
+    return time.strftime("%Y%m%d%H%M%SZ", time.gmtime(time.time() + seconds))
 
 
 def openssl(*arguments):
