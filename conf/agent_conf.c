@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 #define U16(member, low, high, def)                                          \
 	{                                                                    \
@@ -113,6 +114,8 @@ static const struct conf_key keys[] = {
 	     "sha256// and 44 characters, as `offhook-controller fingerprint` "
 	     "prints it, none, or nothing"),
 	TEXT(controller_fingerprint_file, "", NULL, NULL),
+	TEXT(certificate_file, "", NULL, NULL),
+	TEXT(key_file, "", NULL, NULL),
 	{.name = "plain_http",
 	 .type = CONF_FLAG,
 	 .offset = offsetof(struct agent_conf, plain_http),
@@ -175,6 +178,16 @@ static const char *check_controller(const struct agent_conf *c,
 		*ret_key = "controller_fingerprint_file";
 		return "controller_fingerprint is there too; allowed is one of "
 		       "them";
+	}
+	if (c->key_file[0] && !c->certificate_file[0]) {
+		*ret_key = "key_file";
+		return "is of use with certificate_file only";
+	}
+	if (c->certificate_file[0] &&
+	    strncasecmp(c->controller, "https://", 8) != 0) {
+		*ret_key = "certificate_file";
+		return "is shown over TLS only; allowed is a controller with "
+		       "https://";
 	}
 	return NULL;
 }

@@ -25,8 +25,10 @@ struct agent_conf {
 	char controller_fingerprint[CONF_TEXT_BYTES]; /* empty: the one that
 						       * was kept; or none */
 	char controller_fingerprint_file[CONF_PATH_BYTES]; /* empty: none */
-	bool plain_http;              /* also beyond loopback */
-	char labels[CONF_TEXT_BYTES]; /* comma separated */
+	char certificate_file[CONF_PATH_BYTES]; /* of this agent; empty: none */
+	char key_file[CONF_PATH_BYTES];         /* empty: in certificate_file */
+	bool plain_http;                        /* also beyond loopback */
+	char labels[CONF_TEXT_BYTES];           /* comma separated */
 
 	/* data on disk */
 	char state_dir[CONF_PATH_BYTES];

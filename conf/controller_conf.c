@@ -56,6 +56,7 @@ static const struct conf_key keys[] = {
 	TEXT(tls_certificate_file, "", NULL, NULL),
 	TEXT(tls_key_file, "", NULL, NULL),
 	TEXT(fingerprint_file, "", NULL, NULL),
+	TEXT(agent_ca_file, "", NULL, NULL),
 	TEXT(trusted_proxies, "", conf_check_networks,
 	     "addresses and networks such as 127.0.0.1, 10.0.0.0/8"),
 	U32(connections, 16, 100000, "4096"),
@@ -164,6 +165,13 @@ static const char *check_connections(const struct controller_conf *c,
 		*ret_key = "tls";
 		return "is off, and there is a certificate; allowed is on, or "
 		       "no tls_certificate_file and tls_key_file";
+	}
+	if (c->agent_ca_file[0] && !controller_conf_tls(c)) {
+		*ret_key = "agent_ca_file";
+		return "this controller serves plain HTTP, which has no "
+		       "certificates of clients; allowed is tls = on or "
+		       "tls_certificate_file, or nothing. Behind a proxy that "
+		       "adds TLS the proxy must ask agents for them";
 	}
 	if (strcmp(c->tls, "auto") == 0 && !controller_conf_tls(c) &&
 	    !loopback_address(c->listen)) {

@@ -21,6 +21,8 @@ struct controller_conf {
 	char tls_certificate_file[CONF_PATH_BYTES]; /* empty: its own */
 	char tls_key_file[CONF_PATH_BYTES];
 	char fingerprint_file[CONF_PATH_BYTES]; /* written; empty: none */
+	char agent_ca_file[CONF_PATH_BYTES];    /* empty: agents need no
+						 * certificate */
 	char trusted_proxies[CONF_TEXT_BYTES];  /* networks */
 	uint32_t connections;
 	uint32_t connections_per_address; /* 0: no limit */

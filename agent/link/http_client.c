@@ -25,6 +25,8 @@ struct http_client {
 	char *base_url;
 	char *ca_file;
 	char *key_pin;
+	char *certificate_file;
+	char *key_file; /* with certificate_file only */
 	char *userpwd;
 };
 
@@ -115,15 +117,50 @@ static const char *tls_remedy(CURLcode code)
 		       "controller fingerprint`, and set controller_fingerprint";
 	if (code == CURLE_SSL_CACERT_BADFILE)
 		return ": ca_file must be a readable PEM file";
+	if (code == CURLE_SSL_CERTPROBLEM)
+		return ": certificate_file and key_file must be readable PEM "
+		       "files of one certificate and its key, without a "
+		       "passphrase";
 	if (code == CURLE_SSL_CONNECT_ERROR)
 		return ": no TLS connection; does the controller speak TLS on "
 		       "this port?";
 	return "";
 }
 
+/* Why the controller refuses this agent's certificate (docs/internals/wire.md).
+ * @return NULL: that is not what its answer says */
+static const char *refused_certificate(int status, const json_t *body)
+{
+	return status == 403
+		       ? json_string_value(json_object_get(body, "certificate"))
+		       : NULL;
+}
+
+static const char *certificate_remedy(const struct http_client *http,
+				      const char *reason)
+{
+	if (strcmp(reason, "missing") == 0)
+		return http->certificate_file
+			       ? ": certificate_file has none that this "
+				 "controller's TLS asks for"
+			       : ": set certificate_file and key_file";
+	if (strcmp(reason, "expired") == 0)
+		return ": renew certificate_file; it is read again at the next "
+		       "try";
+	if (strcmp(reason, "early") == 0)
+		return ": are the clocks of both hosts right?";
+	if (strcmp(reason, "other-name") == 0)
+		return ": the common name or a DNS name of certificate_file "
+		       "must be the name of this agent (name = ...; at the "
+		       "controller: GET /agents)";
+	return ": have certificate_file signed by an authority of "
+	       "agent_ca_file, for clients";
+}
+
 static void describe(const struct http_client_call *call, int status,
 		     CURLcode code, json_t *body, char *text, size_t size)
 {
+	const char *reason = refused_certificate(status, body);
 	const char *detail = NULL;
 
 	if (body) {
@@ -135,7 +172,8 @@ static void describe(const struct http_client_call *call, int status,
 	if (status == 0)
 		snprintf(text, size, "%s%s", call->error, tls_remedy(code));
 	else if (detail)
-		snprintf(text, size, "%d: %s", status, detail);
+		snprintf(text, size, "%d: %s%s", status, detail,
+			 reason ? certificate_remedy(call->http, reason) : "");
 	else
 		snprintf(text, size, "%d", status);
 }
@@ -206,7 +244,9 @@ static void http_client_call_done(struct http_client_call *call, CURLcode code)
 		body = json_loadb(call->answer.data, call->answer.used, 0,
 				  NULL);
 	describe(call, (int)status, code, body, text, sizeof(text));
-	if (http_client_is_transient((int)status) && !call->once) {
+	if ((http_client_is_transient((int)status) ||
+	     refused_certificate((int)status, body)) &&
+	    !call->once) {
 		call_again(call, text);
 	} else {
 		struct buf raw = {.data = NULL};
@@ -325,6 +365,10 @@ static CURLcode call_prepare(struct http_client_call *call)
 		SET(CURLOPT_PINNEDPUBLICKEY, http->key_pin);
 		SET(CURLOPT_SSL_VERIFYPEER, http->ca_file ? 1L : 0L);
 		SET(CURLOPT_SSL_VERIFYHOST, http->ca_file ? 2L : 0L);
+	}
+	if (http->certificate_file) {
+		SET(CURLOPT_SSLCERT, http->certificate_file);
+		SET(CURLOPT_SSLKEY, http->key_file);
 	}
 	if (http->userpwd && !call->anonymous) {
 		SET(CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
@@ -556,6 +600,10 @@ int http_client_new(struct http_client **ret, struct event_loop *loop,
 	http->base_url = copy_base_url(params->base_url);
 	http->ca_file = params->ca_file ? strdup(params->ca_file) : NULL;
 	http->key_pin = params->key_pin ? strdup(params->key_pin) : NULL;
+	if (params->certificate_file) {
+		http->certificate_file = strdup(params->certificate_file);
+		http->key_file = strdup(params->key_file);
+	}
 	http->multi = curl_multi_init();
 	http->headers =
 		curl_slist_append(NULL, "Content-Type: application/json");
@@ -565,8 +613,10 @@ int http_client_new(struct http_client **ret, struct event_loop *loop,
 	if (http->headers)
 		curl_slist_append(http->headers, "Expect:");
 	if (!http->base_url || (params->ca_file && !http->ca_file) ||
-	    (params->key_pin && !http->key_pin) || !http->multi ||
-	    !http->headers || !http->file_headers)
+	    (params->key_pin && !http->key_pin) ||
+	    (params->certificate_file &&
+	     (!http->certificate_file || !http->key_file)) ||
+	    !http->multi || !http->headers || !http->file_headers)
 		goto fail;
 	curl_multi_setopt(http->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
 	curl_multi_setopt(http->multi, CURLMOPT_SOCKETDATA, http);
@@ -593,6 +643,8 @@ struct http_client *http_client_free(struct http_client *http)
 		free(http->base_url);
 		free(http->ca_file);
 		free(http->key_pin);
+		free(http->certificate_file);
+		free(http->key_file);
 		free(http);
 	}
 	curl_global_cleanup();

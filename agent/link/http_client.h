@@ -1,8 +1,8 @@
 /**
  * The agent's HTTP client: JSON requests to one controller over libcurl's
- * multi interface, with the rules for retries: after network errors, 408, 429
- * and 5xx a request is sent again without end (docs/internals/agent.md), every
- * other answer is final.
+ * multi interface, with the rules for retries: after network errors, 408, 429,
+ * 5xx, and a 403 about the agent's TLS certificate, a request is sent again without end
+ * (docs/internals/agent.md); every other answer is final.
  * Thread: the loop's; handlers too.
  */
 #ifndef OFFHOOK_AGENT_LINK_HTTP_CLIENT_H
@@ -28,6 +28,8 @@ struct http_client_params {
 	const char *base_url; /* controller, without /api/v2 */
 	const char *ca_file;  /* NULL: the system's, or key_pin alone */
 	const char *key_pin;  /* of the controller's certificate; NULL: any */
+	const char *certificate_file; /* PEM, of this agent; NULL: none */
+	const char *key_file; /* PEM; of use with certificate_file only */
 };
 
 /**

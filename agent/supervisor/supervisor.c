@@ -469,7 +469,12 @@ int supervisor_new(struct supervisor **ret, const struct agent_conf *conf,
 	struct supervisor *s = calloc(1, sizeof(*s));
 	struct http_client_params params = {
 		.base_url = conf->controller,
-		.ca_file = conf->ca_file[0] ? conf->ca_file : NULL};
+		.ca_file = conf->ca_file[0] ? conf->ca_file : NULL,
+		.certificate_file = conf->certificate_file[0]
+					    ? conf->certificate_file
+					    : NULL,
+		.key_file = conf->key_file[0] ? conf->key_file
+					      : conf->certificate_file};
 	int err;
 
 	if (!s)

@@ -13,6 +13,7 @@
 #include "control/server/configured_pool.h"
 #include "control/server/data.h"
 #include "control/server/health.h"
+#include "control/server/http/client_trust.h"
 #include "control/server/http/http.h"
 #include "control/server/http/tls.h"
 #include "control/server/report/error_page.h"
@@ -306,7 +307,8 @@ static int make_upload_dir(const struct controller_conf *conf,
 }
 
 static int start_http(struct controller *c, struct route_table tables[2],
-		      char upload_dir[CONF_PATH_BYTES])
+		      char upload_dir[CONF_PATH_BYTES],
+		      struct client_trust *agent_trust)
 {
 	static const struct http_upload uploads[] = {
 		{"POST", "/appimages", true},
@@ -338,6 +340,7 @@ static int start_http(struct controller *c, struct route_table tables[2],
 		.threads = conf->threads,
 		.drain_ns = DRAIN_S * INT64_C(1000000000),
 		.secure = controller_conf_tls(conf),
+		.agent_trust = agent_trust,
 	};
 	struct http *http;
 	int err;
@@ -389,9 +392,10 @@ struct reload {
 	const struct controller_conf *started; /* the configuration in force */
 	bool level_given; /* by the environment, which precedes the file */
 	struct tls *tls;  /* NULL: plain HTTP */
+	struct client_trust *agent_trust; /* NULL: no agent_ca_file */
 };
 
-/* SIGHUP: take the log level and the certificate again. What is wrong is said, and
+/* SIGHUP: take the log level, the certificate and the authorities of agents again. What is wrong is said, and
  * stays as it is. */
 static void on_reload(const struct reload *r)
 {
@@ -401,6 +405,8 @@ static void on_reload(const struct reload *r)
 	service_reloading();
 	if (r->tls && certificate_reload(r->tls, r->started) == 0)
 		log_info("the certificate was read again");
+	if (r->agent_trust && client_trust_reload(r->agent_trust) == 0)
+		log_info("the authorities of agents were read again");
 	if (controller_conf_load(&conf, r->conf_path, &error)) {
 		log_error("not reloaded: %s", error.text);
 	} else {
@@ -481,8 +487,11 @@ static int serve(struct controller *c, const sigset_t *signals,
 		err = remover_start(c);
 	if (err == 0 && controller_conf_tls(conf))
 		err = certificate_begin(&reload->tls, conf);
+	if (err == 0 && conf->agent_ca_file[0])
+		err = client_trust_new(&reload->agent_trust,
+				       conf->agent_ca_file);
 	if (err == 0)
-		err = start_http(c, tables, uploads);
+		err = start_http(c, tables, uploads, reload->agent_trust);
 	if (err) {
 		run_engine_stop(c);
 		remover_stop(c);
@@ -564,6 +573,7 @@ int main(int argc, char **argv)
 	announcer_stop(c.announcer);
 	announcer_free(c.announcer);
 	tls_free(reload.tls);
+	client_trust_free(reload.agent_trust);
 	sessions_free(c.sessions);
 	database_close(c.database);
 	secrets_free(c.secrets);

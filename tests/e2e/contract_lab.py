@@ -7,6 +7,7 @@ import time
 
 import requests
 
+from certificates import Authority
 from controller import Controller
 from fake_agent import FakeAgent, point, registered
 
@@ -297,4 +298,16 @@ def without_database():
 def without_rate():
     """A controller that accepts one request per second and key."""
     with Controller(**{**QUICK, "rate_limit": 1, "rate_burst": 1}) as c:
+        yield c
+
+
+@contextlib.contextmanager
+def asks_for_certificates(folder):
+    """A controller with TLS that asks agents for client certificates."""
+    authority = Authority(folder)
+    certificate, key = authority.issue("server")
+    with Controller(tls_certificate_file=certificate, tls_key_file=key,
+                    agent_ca_file=authority.file, **QUICK) as c:
+        c.session.trust_env = False  # an environment variable would override verify
+        c.session.verify = str(authority.file)
         yield c

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import pytest
 
 from contract import PREFIX, contract
-from contract_lab import Lab, without_database, without_rate
+from contract_lab import Lab, asks_for_certificates, without_database, without_rate
 
 ADD = ("nothing provokes the status {} of {}: add it to PROVOKED in tests/e2e/test_contract.py, "
        "or take it out of docs/reference/openapi.yaml")
@@ -38,6 +38,12 @@ def broken():
 @pytest.fixture(scope="module")
 def limited():
     with without_rate() as c:
+        yield c
+
+
+@pytest.fixture(scope="module")
+def asking(tmp_path_factory):
+    with asks_for_certificates(tmp_path_factory.mktemp("asking")) as c:
         yield c
 
 
@@ -147,6 +153,10 @@ def unavailable(broken, o):
     key = broken.agent_auth if o.spec["x-right"] == "agent" else "admin"
     body = broken.registration if o.id == "postAgentRegister" else None
     broken.request(o.method, address(o), body, key=key)
+
+
+def without_certificate(asking, o):
+    assert asking.request(o.method, address(o), key=None).json()["certificate"] == "missing"
 
 
 GENERIC = {
@@ -425,13 +435,15 @@ PAIRS = [(o.id, code) for o in contract().operations for code in o.codes]
 
 
 @pytest.mark.parametrize("operation, code", PAIRS, ids=[f"{i}-{c}" for i, c in PAIRS])
-def test_status_is_provoked(lab, broken, limited, operation, code):
+def test_status_is_provoked(lab, broken, limited, asking, operation, code):
     o = OPERATIONS[operation]
     before = contract().seen.get((operation, code), 0)
     if code == 429:
         too_many(limited, o)
     elif code == 503:
         unavailable(broken, o)
+    elif code == 403 and o.spec["x-right"] == "agent":
+        without_certificate(asking, o)
     else:
         provoke = PROVOKED.get((operation, code)) or GENERIC.get(code)
         assert provoke, ADD.format(code, operation)

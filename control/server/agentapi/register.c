@@ -118,6 +118,8 @@ void agent_register(struct request *req, struct reply *rep)
 			      PROTOCOL);
 		return;
 	}
+	if (!request_is_certified(req, rep, agent.name))
+		return;
 	agent.features = features;
 	enrol(req, rep, &agent);
 }

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "control/server/http/agent_certificate.h"
 #include "control/server/http/auth.h"
 #include "control/server/http/rate.h"
 #include "control/server/request/controller.h"
@@ -422,6 +423,9 @@ bool admit(struct exchange *x, struct reply *rep)
 	req->secure = x->client.secure;
 	req->header = header_of;
 	req->cookie = cookie_of;
+	req->certified = agent_certificate_check_name;
 	return check_host(x, rep) && route_request(x, rep) &&
-	       authorize(x, rep) && within_rate(x, rep) && query_fits(x, rep);
+	       agent_certificate_check(x, rep) && authorize(x, rep) &&
+	       agent_certificate_check_owner(x, rep) && within_rate(x, rep) &&
+	       query_fits(x, rep);
 }

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "control/server/http/client_trust.h"
 #include "control/server/http/exchange.h"
 #include "control/server/http/framing.h"
 #include "control/server/http/listen.h"
@@ -461,6 +462,8 @@ static int start_daemon(struct http *http)
 		/* plain HTTP: the options end here */
 		p->secure ? MHD_OPTION_HTTPS_CERT_CALLBACK2 : MHD_OPTION_END,
 		tls_retrieve, MHD_OPTION_HTTPS_PRIORITIES, priorities,
+		p->agent_trust ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END,
+		p->agent_trust ? client_trust_pem(p->agent_trust) : NULL,
 		MHD_OPTION_END);
 	if (http->daemon)
 		return 0;

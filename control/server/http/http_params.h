@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct client_trust;
 struct controller;
 struct database;
 struct rate;
@@ -58,6 +59,8 @@ struct http_params {
 	unsigned header_s;
 	struct netlist proxies; /* trusted: Forwarded headers, no per_address */
 	bool secure; /* HTTPS with the certificate of tls_new(), which outlives it */
+	struct client_trust *agent_trust; /* outlives it; NULL: agents need no
+					   * certificate. With secure only */
 	unsigned workers;
 	unsigned threads;
 	int64_t drain_ns; /* requests in progress at the stop */

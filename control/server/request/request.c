@@ -82,6 +82,12 @@ const char *request_base_url(const struct request *req)
 	return req->base_url;
 }
 
+bool request_is_certified(struct request *req, struct reply *rep,
+			  const char *agent)
+{
+	return req->certified(req, rep, agent);
+}
+
 bool request_secure(const struct request *req)
 {
 	return req->secure;

@@ -61,6 +61,10 @@ const char *request_remote_addr(const struct request *req);
 const char *request_base_url(const struct request *req);
 /** True if the client speaks TLS. */
 bool request_secure(const struct request *req);
+/** Whether the client may be the agent of this name: it has shown that agent's
+ * certificate, or none is asked for. @return false: the reply is a 403 */
+bool request_is_certified(struct request *req, struct reply *rep,
+			  const char *agent);
 /** The id of the agent that sent the request; 0: not an agent. */
 int64_t request_agent_id(const struct request *req);
 /** The API key that the request has; negative: a user of the pages; 0: neither. */

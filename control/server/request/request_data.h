@@ -15,6 +15,7 @@
 
 struct controller;
 struct controller_conf;
+struct reply;
 struct store;
 struct upload;
 
@@ -37,6 +38,7 @@ struct request {
 	bool secure; /* the client speaks TLS */
 	const char *(*header)(const struct request *, const char *name);
 	const char *(*cookie)(const struct request *, const char *name);
+	bool (*certified)(struct request *, struct reply *, const char *agent);
 	enum api_right right; /* what the caller's key may do */
 	int64_t key_id;       /* API key; negative: a user of the pages; or 0 */
 	int64_t agent_id;     /* agent, or 0 */

@@ -1,5 +1,6 @@
 #include "control/server/store/store_lease_agent.h"
 
+#include "base/str.h"
 #include "control/server/store/store_lease_db.h"
 
 #include <errno.h>
@@ -67,4 +68,24 @@ int store_agent_enrol(struct store *s, const struct agent_new *agent,
 		return err;
 	*ret_id = id;
 	return 0;
+}
+
+static int name_row(const struct db_value *row, size_t columns, void *arg)
+{
+	(void)columns;
+	return str_copy(arg, STORE_AGENT_NAME_BYTES, row[0].bytes) ? -EMSGSIZE
+								   : 0;
+}
+
+int store_agent_name(struct store *s, int64_t id,
+		     char ret[static STORE_AGENT_NAME_BYTES])
+{
+	const struct db_value param = DB_I(id);
+	int rows = db_query(store_reader(s),
+			    "SELECT name FROM agent WHERE id = $1", &param, 1,
+			    name_row, ret);
+
+	if (rows < 0)
+		return rows;
+	return rows ? 0 : -ENOENT;
 }

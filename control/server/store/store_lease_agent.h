@@ -32,4 +32,11 @@ struct agent_new {
 int store_agent_enrol(struct store *s, const struct agent_new *agent,
 		      char secret[SECRET_TOKEN_BYTES], int64_t *ret_id);
 
+/* Names that agents enrol with are shorter. */
+#define STORE_AGENT_NAME_BYTES 256
+
+/** Read an agent's name. @return 0; -ENOENT; -EMSGSIZE; -EIO */
+int store_agent_name(struct store *s, int64_t id,
+		     char ret[static STORE_AGENT_NAME_BYTES]);
+
 #endif
