@@ -16,9 +16,9 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "control/cli/common/exit_code.h"
-#include "control/cli/import/call_capture.h"
-#include "control/cli/import/call_summary.h"
-#include "control/cli/import/test_code.h"
+#include "control/import/call_capture.h"
+#include "control/import/call_summary.h"
+#include "control/import/test_code.h"
 #include "control/yaml/yaml_write.h"
 
 #define MODELINE                                                \

@@ -1,7 +1,7 @@
 /* Any bytes as a capture file: each of its calls becomes a test, plain and
  * anonymised, and all of them one file, that is written as YAML. */
-#include "control/cli/import/call_capture.h"
-#include "control/cli/import/test_code.h"
+#include "control/import/call_capture.h"
+#include "control/import/test_code.h"
 #include "control/yaml/yaml_write.h"
 
 #include <stdio.h>

@@ -3,12 +3,12 @@
  * made by Offhook itself nor of the captured call alone.
  * Thread: any; pure.
  */
-#ifndef OFFHOOK_CONTROL_CLI_IMPORT_CUSTOM_HEADERS_H
-#define OFFHOOK_CONTROL_CLI_IMPORT_CUSTOM_HEADERS_H
+#ifndef OFFHOOK_CONTROL_IMPORT_CUSTOM_HEADERS_H
+#define OFFHOOK_CONTROL_IMPORT_CUSTOM_HEADERS_H
 
 #include <jansson.h>
 
-#include "control/cli/import/anonymise.h"
+#include "control/import/anonymise.h"
 
 /**
  * @param text   the INVITE

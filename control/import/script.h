@@ -3,13 +3,13 @@
  * at the same times.
  * Thread: any; pure.
  */
-#ifndef OFFHOOK_CONTROL_CLI_IMPORT_SCRIPT_H
-#define OFFHOOK_CONTROL_CLI_IMPORT_SCRIPT_H
+#ifndef OFFHOOK_CONTROL_IMPORT_SCRIPT_H
+#define OFFHOOK_CONTROL_IMPORT_SCRIPT_H
 
 #include <jansson.h>
 
-#include "control/cli/import/anonymise.h"
-#include "control/cli/import/call_summary.h"
+#include "control/import/anonymise.h"
+#include "control/import/call_summary.h"
 
 struct script {
 	json_t *actions;       /* new reference */

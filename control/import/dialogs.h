@@ -4,15 +4,15 @@
  * caller as the caller received it.
  * Thread: one owner; pure. Ceilings below; what they exclude is counted.
  */
-#ifndef OFFHOOK_CONTROL_CLI_IMPORT_DIALOGS_H
-#define OFFHOOK_CONTROL_CLI_IMPORT_DIALOGS_H
+#ifndef OFFHOOK_CONTROL_IMPORT_DIALOGS_H
+#define OFFHOOK_CONTROL_IMPORT_DIALOGS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "capture/flow.h"
-#include "control/cli/import/sip_text.h"
+#include "control/import/sip_text.h"
 
 #define DIALOGS_CALLS_MAX    1000
 #define DIALOGS_MESSAGES_MAX 256                /* of a call */

@@ -1,6 +1,6 @@
-#include "control/cli/import/anonymise.h"
-#include "control/cli/import/call_summary.h"
-#include "control/cli/import/test_code.h"
+#include "control/import/anonymise.h"
+#include "control/import/call_summary.h"
+#include "control/import/test_code.h"
 
 #include <errno.h>
 #include <setjmp.h>

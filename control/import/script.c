@@ -1,4 +1,4 @@
-#include "control/cli/import/script.h"
+#include "control/import/script.h"
 
 #include <errno.h>
 #include <stdarg.h>

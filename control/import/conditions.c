@@ -1,4 +1,4 @@
-#include "control/cli/import/conditions.h"
+#include "control/import/conditions.h"
 
 #include <math.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/codec_names.h"
 #include "base/str.h"
-#include "control/cli/import/script.h"
+#include "control/import/script.h"
 
 /* What a condition allows beyond what was seen. */
 #define DELAY_FACTOR  2

@@ -1,4 +1,4 @@
-#include "control/cli/import/call_summary.h"
+#include "control/import/call_summary.h"
 
 #include <errno.h>
 #include <string.h>

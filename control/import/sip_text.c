@@ -1,4 +1,4 @@
-#include "control/cli/import/sip_text.h"
+#include "control/import/sip_text.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

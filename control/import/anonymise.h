@@ -3,13 +3,13 @@
  * the same replacement.
  * Thread: one owner; pure.
  */
-#ifndef OFFHOOK_CONTROL_CLI_IMPORT_ANONYMISE_H
-#define OFFHOOK_CONTROL_CLI_IMPORT_ANONYMISE_H
+#ifndef OFFHOOK_CONTROL_IMPORT_ANONYMISE_H
+#define OFFHOOK_CONTROL_IMPORT_ANONYMISE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "control/cli/import/dialogs.h"
+#include "control/import/dialogs.h"
 
 #define ANONYMISE_MAX 8192 /* originals; more become "x" */
 

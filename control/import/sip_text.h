@@ -4,8 +4,8 @@
  * Source: RFC 3261 sections 7.3 and 25, RFC 8866
  * Thread: any; pure.
  */
-#ifndef OFFHOOK_CONTROL_CLI_IMPORT_SIP_TEXT_H
-#define OFFHOOK_CONTROL_CLI_IMPORT_SIP_TEXT_H
+#ifndef OFFHOOK_CONTROL_IMPORT_SIP_TEXT_H
+#define OFFHOOK_CONTROL_IMPORT_SIP_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

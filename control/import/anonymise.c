@@ -1,4 +1,4 @@
-#include "control/cli/import/anonymise.h"
+#include "control/import/anonymise.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>

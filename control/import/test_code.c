@@ -1,4 +1,4 @@
-#include "control/cli/import/test_code.h"
+#include "control/import/test_code.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -10,11 +10,11 @@
 #include "base/clock.h"
 #include "base/codec_names.h"
 #include "base/str.h"
-#include "control/cli/import/anonymise.h"
-#include "control/cli/import/call_summary.h"
-#include "control/cli/import/conditions.h"
-#include "control/cli/import/custom_headers.h"
-#include "control/cli/import/script.h"
+#include "control/import/anonymise.h"
+#include "control/import/call_summary.h"
+#include "control/import/conditions.h"
+#include "control/import/custom_headers.h"
+#include "control/import/script.h"
 
 #define PROJECT         "Imported calls"
 #define SIP_PORT        5060

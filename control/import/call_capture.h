@@ -3,11 +3,11 @@
  * the figures of the RTP streams as of `offhook analyze`.
  * Thread: one owner.
  */
-#ifndef OFFHOOK_CONTROL_CLI_IMPORT_CALL_CAPTURE_H
-#define OFFHOOK_CONTROL_CLI_IMPORT_CALL_CAPTURE_H
+#ifndef OFFHOOK_CONTROL_IMPORT_CALL_CAPTURE_H
+#define OFFHOOK_CONTROL_IMPORT_CALL_CAPTURE_H
 
 #include "capture/source.h"
-#include "control/cli/import/dialogs.h"
+#include "control/import/dialogs.h"
 
 #define CALL_CAPTURE_REASON_BYTES 200
 

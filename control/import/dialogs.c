@@ -1,4 +1,4 @@
-#include "control/cli/import/dialogs.h"
+#include "control/import/dialogs.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "control/cli/import/call_capture.h"
+#include "control/import/call_capture.h"
 
 #include <errno.h>
 #include <stdlib.h>

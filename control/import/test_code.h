@@ -3,13 +3,13 @@
  * what could not be carried over.
  * Thread: any; pure.
  */
-#ifndef OFFHOOK_CONTROL_CLI_IMPORT_TEST_CODE_H
-#define OFFHOOK_CONTROL_CLI_IMPORT_TEST_CODE_H
+#ifndef OFFHOOK_CONTROL_IMPORT_TEST_CODE_H
+#define OFFHOOK_CONTROL_IMPORT_TEST_CODE_H
 
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "control/cli/import/dialogs.h"
+#include "control/import/dialogs.h"
 
 struct test_code_options {
 	bool anonymise;

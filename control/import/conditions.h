@@ -2,14 +2,14 @@
  * The conditions of a test from what was seen of the captured call.
  * Thread: any; pure.
  */
-#ifndef OFFHOOK_CONTROL_CLI_IMPORT_CONDITIONS_H
-#define OFFHOOK_CONTROL_CLI_IMPORT_CONDITIONS_H
+#ifndef OFFHOOK_CONTROL_IMPORT_CONDITIONS_H
+#define OFFHOOK_CONTROL_IMPORT_CONDITIONS_H
 
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "control/cli/import/anonymise.h"
-#include "control/cli/import/call_summary.h"
+#include "control/import/anonymise.h"
+#include "control/import/call_summary.h"
 
 struct conditions_params {
 	const struct dialogs_call *call;

@@ -2,13 +2,13 @@
  * How a captured call was set up and ended, from its messages.
  * Thread: any; pure.
  */
-#ifndef OFFHOOK_CONTROL_CLI_IMPORT_CALL_SUMMARY_H
-#define OFFHOOK_CONTROL_CLI_IMPORT_CALL_SUMMARY_H
+#ifndef OFFHOOK_CONTROL_IMPORT_CALL_SUMMARY_H
+#define OFFHOOK_CONTROL_IMPORT_CALL_SUMMARY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "control/cli/import/dialogs.h"
+#include "control/import/dialogs.h"
 
 /** How a call was set up and ended. */
 struct call_summary {

@@ -1,9 +1,9 @@
-#include "control/cli/import/custom_headers.h"
+#include "control/import/custom_headers.h"
 
 #include <string.h>
 #include <strings.h>
 
-#include "control/cli/import/script.h"
+#include "control/import/script.h"
 
 #define HEADERS_MAX 32 /* docs/reference/parameters.md, custom_headers */
 
