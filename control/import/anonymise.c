@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 
 #define REPLACEMENT_BYTES 64
@@ -26,7 +27,9 @@ struct anonymise {
 		*call; /* whose texts are replaced; NULL: off */
 	struct pair pair[ANONYMISE_MAX];
 	size_t pairs;
-	unsigned used; /* numbers handed out */
+	unsigned used;  /* numbers handed out */
+	int64_t end_ns; /* monotonic; 0: none */
+	bool late;
 	char name[NAMES_MAX][NAME_BYTES];
 	size_t names;
 };
@@ -81,12 +84,13 @@ static void add_names(struct anonymise *a, const char *text)
 	}
 }
 
-int anonymise_new(struct anonymise **ret)
+int anonymise_new(struct anonymise **ret, int64_t end_ns)
 {
 	struct anonymise *a = calloc(1, sizeof(*a));
 
 	if (!a)
 		return -ENOMEM;
+	a->end_ns = end_ns;
 	*ret = a;
 	return 0;
 }
@@ -115,6 +119,18 @@ struct anonymise *anonymise_free(struct anonymise *a)
 bool anonymise_is_on(const struct anonymise *a)
 {
 	return a->call != NULL;
+}
+
+bool anonymise_is_late(const struct anonymise *a)
+{
+	return a->late;
+}
+
+/* A replacement is looked for in all messages, which may take long. */
+static bool is_late(struct anonymise *a)
+{
+	a->late = a->late || (a->end_ns && clock_mono_ns() > a->end_ns);
+	return a->late;
 }
 
 static bool is_number(const char *text)
@@ -186,7 +202,7 @@ const char *anonymise_text(struct anonymise *a, enum anonymise_kind kind,
 	for (size_t i = 0; i < a->pairs; i++)
 		if (strcasecmp(a->pair[i].original, original) == 0)
 			return a->pair[i].replacement;
-	if (a->pairs == ANONYMISE_MAX)
+	if (a->pairs == ANONYMISE_MAX || is_late(a))
 		return "x";
 	p->original = strdup(original);
 	if (!p->original)
@@ -195,7 +211,7 @@ const char *anonymise_text(struct anonymise *a, enum anonymise_kind kind,
 		second = !second;
 		a->used += !second;
 		propose(original, kind, a->used, second, p->replacement);
-	} while (++attempts < ATTEMPTS_MAX &&
+	} while (++attempts < ATTEMPTS_MAX && !is_late(a) &&
 		 occurs(a, original, p->replacement));
 	a->pairs++;
 	return p->replacement;

@@ -1,13 +1,14 @@
 /**
  * Replaces names, numbers, hosts and addresses: the same original always gets
  * the same replacement.
- * Thread: one owner; pure.
+ * Thread: one owner. Looks at the clock where it has a time to end at.
  */
 #ifndef OFFHOOK_CONTROL_IMPORT_ANONYMISE_H
 #define OFFHOOK_CONTROL_IMPORT_ANONYMISE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "control/import/dialogs.h"
 
@@ -22,8 +23,10 @@ enum anonymise_kind {
 
 struct anonymise;
 
-/** Nothing is replaced before anonymise_use(). @return 0; -ENOMEM */
-int anonymise_new(struct anonymise **ret);
+/** Nothing is replaced before anonymise_use().
+ * @param end_ns  monotonic time from which on everything becomes "x"; 0: none
+ * @return 0; -ENOMEM */
+int anonymise_new(struct anonymise **ret, int64_t end_ns);
 struct anonymise *anonymise_free(struct anonymise *a);
 
 /** Let no replacement contain a user, name or host of this call; before the
@@ -35,6 +38,9 @@ void anonymise_use(struct anonymise *a, const struct dialogs_call *call);
 
 /** Whether texts are replaced. */
 bool anonymise_is_on(const struct anonymise *a);
+
+/** Whether something became "x" as the time was over. */
+bool anonymise_is_late(const struct anonymise *a);
 
 /** @return the replacement, or the original; valid until anonymise_free() */
 const char *anonymise_text(struct anonymise *a, enum anonymise_kind kind,

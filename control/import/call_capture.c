@@ -15,12 +15,14 @@
 #include "media/analysis/rtp_header.h"
 
 #define FIXED_DELAY_MS 60.0 /* of `offhook analyze` */
+#define CLOCK_FRAMES   256  /* between two looks at the clock */
 
 struct reading {
 	struct dialogs *dialogs;
 	struct fragments fragments;
 	struct segments segments;
 	struct capture *streams;
+	int64_t end_ns;                 /* monotonic; 0: none */
 	const struct datagram *segment; /* that completed a message; NULL */
 	int64_t ns;
 };
@@ -153,7 +155,7 @@ static void add_stream(struct dialogs_media *m, struct capture_stream *s)
 
 static void add_streams(struct reading *r)
 {
-	for (size_t i = 0; i < dialogs_count(r->dialogs); i++) {
+	for (size_t i = 0; i < dialogs_call_count(r->dialogs); i++) {
 		struct dialogs_call *c = dialogs_call(r->dialogs, i);
 
 		for (size_t k = 0; k < capture_stream_count(r->streams); k++) {
@@ -166,29 +168,37 @@ static void add_streams(struct reading *r)
 	}
 }
 
+static bool is_late(const struct reading *r, unsigned frames)
+{
+	return r->end_ns && frames % CLOCK_FRAMES == 0 &&
+	       clock_mono_ns() > r->end_ns;
+}
+
 static int read_frames(struct reading *r, struct source *source, char *reason)
 {
 	struct reader reader = {0};
 	struct frame f;
 	int err = reader_open(&reader, source);
 
-	while (!err) {
-		err = reader_next(&reader, &f);
+	for (unsigned frames = 0; !err; frames++) {
+		err = is_late(r, frames) ? -ETIME : reader_next(&reader, &f);
 		if (err <= 0)
 			break;
 		take_frame(r, &f);
 		err = 0;
 	}
-	if (err)
+	if (err && err != -ETIME)
 		str_print(reason, CALL_CAPTURE_REASON_BYTES, "%s",
 			  reader.reason);
 	reader_close(&reader);
 	fragments_flush(&r->fragments, take_fragmented, r);
 	segments_flush(&r->segments, take_tcp_message, r);
-	return err ? -EBADMSG : 0;
+	return err && err != -ETIME ? -EBADMSG : err;
 }
 
-int call_capture_read(struct source *source, struct dialogs **ret,
+int call_capture_read(struct source *source,
+		      const struct call_capture_limits *limits,
+		      struct dialogs **ret,
 		      char reason[static CALL_CAPTURE_REASON_BYTES])
 {
 	struct reading *r = calloc(1, sizeof(*r));
@@ -196,12 +206,15 @@ int call_capture_read(struct source *source, struct dialogs **ret,
 		.interval_ns = NS_PER_S,
 		.fixed_delay_ms = FIXED_DELAY_MS,
 		.buffer = CAPTURE_BUFFER_FIXED,
-		.streams_max = CAPTURE_STREAMS_DEFAULT,
+		.streams_max = limits && limits->streams_max
+				       ? limits->streams_max
+				       : CAPTURE_STREAMS_DEFAULT,
 	};
 	int err;
 
 	if (!r)
 		return -ENOMEM;
+	r->end_ns = limits ? limits->end_ns : 0;
 	err = dialogs_new(&r->dialogs);
 	if (!err)
 		err = capture_new(&r->streams, &options);

@@ -11,13 +11,23 @@
 
 #define CALL_CAPTURE_REASON_BYTES 200
 
+/** What reading may take, where the capture is somebody else's. */
+struct call_capture_limits {
+	int64_t end_ns;     /* monotonic time; 0: none */
+	size_t streams_max; /* RTP streams that are measured; 0: the default */
+};
+
 /**
  * Read until the end, or until the capture is damaged.
+ * @param limits  NULL: none
  * @param ret     to be freed, also if the capture is damaged
  * @param reason  written with -EBADMSG: where it is damaged
- * @return 0; -EBADMSG (ret has what comes before); -ENOMEM
+ * @return 0; -EBADMSG (ret has what comes before); -ENOMEM; -ETIME: after
+ *         limits->end_ns (ret unchanged)
  */
-int call_capture_read(struct source *source, struct dialogs **ret,
+int call_capture_read(struct source *source,
+		      const struct call_capture_limits *limits,
+		      struct dialogs **ret,
 		      char reason[static CALL_CAPTURE_REASON_BYTES]);
 
 #endif

@@ -374,7 +374,7 @@ void dialogs_take_rtp(struct dialogs *d, const struct dialogs_rtp *rtp)
 	}
 }
 
-size_t dialogs_count(const struct dialogs *d)
+size_t dialogs_call_count(const struct dialogs *d)
 {
 	return d->calls;
 }

@@ -115,8 +115,8 @@ struct dialogs_rtp {
 };
 void dialogs_take_rtp(struct dialogs *d, const struct dialogs_rtp *rtp);
 
-size_t dialogs_count(const struct dialogs *d);
-/** @param i  < dialogs_count(), in order of their INVITEs */
+size_t dialogs_call_count(const struct dialogs *d);
+/** @param i  < dialogs_call_count(), in order of their INVITEs */
 struct dialogs_call *dialogs_call(struct dialogs *d, size_t i);
 /** Calls and messages above a ceiling. */
 uint64_t dialogs_left_out(const struct dialogs *d);

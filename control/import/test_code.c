@@ -94,8 +94,8 @@ static int read_target(struct maker *k)
 		 anonymise_text(k->anonymise, ANONYMISE_HOST, t->host));
 	if (anonymise_is_on(k->anonymise))
 		script_note(k->notes,
-			    "The address of the target is anonymised: give it "
-			    "with --target, or write it into the file.");
+			    "The address of the target is anonymised: give the "
+			    "real one.");
 	return 0;
 }
 
@@ -387,7 +387,7 @@ static void note_failure(struct maker *k)
 		script_note(k->notes,
 			    "The call failed with %u; the test expects a call "
 			    "that is established, so it fails as long as the "
-			    "call does. --expect-failure makes it pass then.",
+			    "call does. With expect-failure it passes then.",
 			    s->code);
 }
 
@@ -512,6 +512,12 @@ static int append_record(json_t *document, const char *list, json_t *record)
 		       : 0;
 }
 
+static bool is_late(const struct maker *k)
+{
+	return anonymise_is_late(k->anonymise) ||
+	       (k->options->end_ns && clock_mono_ns() > k->options->end_ns);
+}
+
 /* Append the records of a call. @return as of test_code_make() */
 static int make_call(struct maker *k, json_t *document)
 {
@@ -536,7 +542,7 @@ static int make_call(struct maker *k, json_t *document)
 	if (!err)
 		err = append_record(document, "tests", test_record(k, &script));
 	json_decref(script.actions);
-	return err;
+	return !err && is_late(k) ? -ETIME : err;
 }
 
 int test_code_make(const struct dialogs *d, const struct dialogs_call *call,
@@ -545,7 +551,8 @@ int test_code_make(const struct dialogs *d, const struct dialogs_call *call,
 {
 	struct maker k = {.dialogs = d, .call = call, .options = options};
 	json_t *document = document_new(options);
-	int err = document ? anonymise_new(&k.anonymise) : -ENOMEM;
+	int err = document ? anonymise_new(&k.anonymise, options->end_ns)
+			   : -ENOMEM;
 
 	k.notes = json_array();
 	if (!err && options->anonymise) {
@@ -581,12 +588,13 @@ int test_code_make_all(struct dialogs *d,
 {
 	json_t *document = document_new(options), *all = json_array();
 	struct anonymise *a = NULL;
-	int err = document && all ? anonymise_new(&a) : -ENOMEM;
+	int err =
+		document && all ? anonymise_new(&a, options->end_ns) : -ENOMEM;
 
-	for (size_t i = 0; !err && options->anonymise && i < dialogs_count(d);
-	     i++)
+	for (size_t i = 0;
+	     !err && options->anonymise && i < dialogs_call_count(d); i++)
 		anonymise_learn(a, dialogs_call(d, i));
-	for (size_t i = 0; !err && i < dialogs_count(d); i++) {
+	for (size_t i = 0; !err && i < dialogs_call_count(d); i++) {
 		struct maker k = {.dialogs = d,
 				  .call = dialogs_call(d, i),
 				  .options = options,

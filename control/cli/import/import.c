@@ -130,8 +130,8 @@ static int list_calls(const struct import *o, struct dialogs *d)
 {
 	fprintf(stderr,
 		"offhook import: %s has %zu calls: choose one with --call, or all\n",
-		o->path, dialogs_count(d));
-	for (size_t i = 0; i < dialogs_count(d); i++)
+		o->path, dialogs_call_count(d));
+	for (size_t i = 0; i < dialogs_call_count(d); i++)
 		print_call(i + 1, dialogs_call(d, i));
 	return CLI_EXIT_USAGE;
 }
@@ -216,7 +216,7 @@ static int import_calls(const struct import *o, struct dialogs *d,
 
 static int choose_call(const struct import *o, struct dialogs *d)
 {
-	size_t count = dialogs_count(d);
+	size_t count = dialogs_call_count(d);
 
 	if (dialogs_left_out(d))
 		fprintf(stderr,
@@ -259,7 +259,7 @@ int import_main(int argc, char **argv)
 		return failed(o.path, -errno);
 	err = source_open(&source, fd);
 	if (!err)
-		err = call_capture_read(&source, &d, reason);
+		err = call_capture_read(&source, NULL, &d, reason);
 	if (err == -EBADMSG)
 		fprintf(stderr,
 			"offhook import: %s: %s; only what comes "

@@ -41,8 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct source source;
 
 	source_open_memory(&source, data, size);
-	call_capture_read(&source, &d, reason);
-	for (size_t i = 0; d && i < dialogs_count(d); i++) {
+	call_capture_read(&source, NULL, &d, reason);
+	for (size_t i = 0; d && i < dialogs_call_count(d); i++) {
 		make(d, dialogs_call(d, i), false);
 		make(d, dialogs_call(d, i), true);
 	}

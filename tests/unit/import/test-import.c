@@ -1,4 +1,5 @@
 #include "control/import/anonymise.h"
+#include "control/import/call_capture.h"
 #include "control/import/call_summary.h"
 #include "control/import/test_code.h"
 
@@ -88,7 +89,7 @@ static char *made(struct dialogs *d, char **ret_notes)
 	json_t *document, *notes;
 	char *text;
 
-	assert_int_equal(dialogs_count(d), 1);
+	assert_int_equal(dialogs_call_count(d), 1);
 	assert_int_equal(
 		test_code_make(d, first_call(d), &options, &document, &notes),
 		0);
@@ -509,7 +510,7 @@ static void test_dialled_digits_become_others(void **state)
 	struct anonymise *a;
 
 	(void)state;
-	assert_int_equal(anonymise_new(&a), 0);
+	assert_int_equal(anonymise_new(&a, 0), 0);
 	anonymise_use(a, first_call(d));
 	for (unsigned i = 99; i > 0; i--) {
 		str_print(original, sizeof(original), "*%02u#", i);
@@ -534,10 +535,10 @@ static void test_what_is_no_call_is_ignored(void **state)
 	give(d, 0, RESPONSE("200 OK", "1 INVITE", SDP));
 	give(d, 0, REQUEST("INVITE", "2", ""));
 	give(d, 0, INVITE_TO("", "CSeq: 1 invite\r\n", SDP));
-	assert_int_equal(dialogs_count(d), 0);
+	assert_int_equal(dialogs_call_count(d), 0);
 	give(d, 0,
 	     "INVITE x SIP/2.0\r\nFrom: <sip:a@h>;tag=a\r\nTo: <sip:b@h>\r\nCall-ID: c\r\nCSeq: 1 INVITE\r\n\r\n");
-	assert_int_equal(dialogs_count(d), 1);
+	assert_int_equal(dialogs_call_count(d), 1);
 	assert_int_equal(call_summary_make(first_call(d), &s), -EBADMSG);
 	dialogs_free(d);
 }
@@ -564,7 +565,7 @@ static void test_ceilings_are_counted(void **state)
 			i);
 		give(d, 500, text);
 	}
-	assert_int_equal(dialogs_count(d), DIALOGS_CALLS_MAX);
+	assert_int_equal(dialogs_call_count(d), DIALOGS_CALLS_MAX);
 	assert_int_equal(first_call(d)->messages, DIALOGS_MESSAGES_MAX);
 	assert_int_equal(dialogs_left_out(d),
 			 398 + 4 - DIALOGS_MESSAGES_MAX + 6);
@@ -692,6 +693,67 @@ static void test_a_target_must_be_a_uri(void **state)
 	options.target = NULL;
 }
 
+/* A capture without frames; the time is over before the first one. */
+static void test_reading_ends_at_its_time(void **state)
+{
+	static const uint8_t pcap[24] = {0xd4, 0xc3, 0xb2, 0xa1,     2,
+					 0,    4,    0,    [18] = 4, [20] = 1};
+	struct call_capture_limits limits = {.end_ns = 1, .streams_max = 10};
+	char reason[CALL_CAPTURE_REASON_BYTES] = "";
+	struct dialogs *d = NULL;
+	struct source source;
+
+	(void)state;
+	source_open_memory(&source, pcap, sizeof(pcap));
+	assert_int_equal(call_capture_read(&source, &limits, &d, reason),
+			 -ETIME);
+	assert_null(d);
+	assert_string_equal(reason, "");
+	source_close(&source);
+	source_open_memory(&source, pcap, sizeof(pcap));
+	limits.end_ns = INT64_MAX;
+	assert_int_equal(call_capture_read(&source, &limits, &d, reason), 0);
+	assert_int_equal(dialogs_call_count(d), 0);
+	dialogs_free(d);
+	source_close(&source);
+}
+
+static void test_making_ends_at_its_time(void **state)
+{
+	struct dialogs *d = established();
+	json_t *document, *notes;
+
+	(void)state;
+	options.end_ns = 1;
+	for (unsigned i = 0; i < 2; i++) {
+		options.anonymise = i == 1;
+		assert_int_equal(test_code_make(d, first_call(d), &options,
+						&document, &notes),
+				 -ETIME);
+		assert_int_equal(
+			test_code_make_all(d, &options, &document, &notes),
+			-ETIME);
+	}
+	options.end_ns = 0;
+	options.anonymise = false;
+	dialogs_free(d);
+}
+
+static void test_replacing_ends_at_its_time(void **state)
+{
+	struct dialogs *d = established();
+	struct anonymise *a;
+
+	(void)state;
+	assert_int_equal(anonymise_new(&a, 1), 0);
+	anonymise_use(a, first_call(d));
+	assert_false(anonymise_is_late(a));
+	assert_string_equal(anonymise_text(a, ANONYMISE_USER, "bob"), "x");
+	assert_true(anonymise_is_late(a));
+	anonymise_free(a);
+	dialogs_free(d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -719,6 +781,9 @@ int main(void)
 		cmocka_unit_test(test_a_redirected_call_dials_the_first_uri),
 		cmocka_unit_test(test_all_calls_make_one_document),
 		cmocka_unit_test(test_a_target_must_be_a_uri),
+		cmocka_unit_test(test_reading_ends_at_its_time),
+		cmocka_unit_test(test_making_ends_at_its_time),
+		cmocka_unit_test(test_replacing_ends_at_its_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
