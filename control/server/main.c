@@ -312,6 +312,7 @@ static int start_http(struct controller *c, struct route_table tables[2],
 {
 	static const struct http_upload uploads[] = {
 		{"POST", "/appimages", true},
+		{"POST", "/projects/:id/import", true},
 		{"PUT", "/agent/leases/:id/artifacts/:name", false},
 	};
 	const struct controller_conf *conf = c->conf;

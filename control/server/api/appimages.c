@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "conf/controller_conf.h"
+#include "control/server/api/file_content.h"
 #include "control/server/api/file_reply.h"
 #include "control/server/api/references.h"
 #include "control/server/api/resource_type.h"
@@ -96,9 +97,7 @@ static const struct field create_fields[] = {
 
 /* The parts of a new appimage. */
 struct source {
-	const void *data;
-	size_t len;
-	unsigned char *decoded; /* owned; NULL: data is the upload's */
+	struct file_content file;
 	char path[CONF_PATH_BYTES];
 };
 
@@ -123,20 +122,6 @@ static int id_path(const struct request *req, char path[CONF_PATH_BYTES],
 	return file_path(req, path, name);
 }
 
-static void decode(struct source *s, const json_t *content, struct reply *rep)
-{
-	const char *text = json_string_value(content);
-	size_t len = json_string_length(content);
-
-	s->decoded = malloc(len + 1);
-	if (!s->decoded)
-		reply_problem(rep, 500, "out of memory");
-	else if (sodium_base642bin(s->decoded, len, text, len, "\r\n", &s->len,
-				   NULL, sodium_base64_VARIANT_ORIGINAL))
-		field_error(rep, "/content", "is not base64");
-	s->data = s->decoded;
-}
-
 /* Old browsers send the whole path (RFC 7578 section 4.2): keep what is behind
  * the last slash or backslash. */
 static void strip_path(json_t *values)
@@ -159,19 +144,12 @@ static void read_source(struct request *req, struct source *s, json_t *values,
 			struct reply *rep)
 {
 	const struct upload *u = request_upload(req);
-	json_t *content = json_object_get(values, "content");
 	json_t *type;
 
-	if (!u == !json_is_string(content)) {
-		field_error(rep, "/content",
-			    "either a file or content must be given");
+	if (!file_content_read(req, json_object_get(values, "content"),
+			       &s->file, rep))
 		return;
-	}
-	if (!u) {
-		decode(s, content, rep);
-	} else {
-		s->data = u->data;
-		s->len = u->len;
+	if (u) {
 		if (json_is_null(json_object_get(values, "filename")))
 			json_object_set_new(values, "filename",
 					    json_string(u->filename));
@@ -187,7 +165,7 @@ static void read_source(struct request *req, struct source *s, json_t *values,
 		json_object_set_new(values, "media_type",
 				    json_string("application/octet-stream"));
 	json_object_del(values, "content");
-	if (reply_status(rep) == 0 && s->len == 0 &&
+	if (reply_status(rep) == 0 && s->file.len == 0 &&
 	    strcmp(json_string_value(json_object_get(values, "kind")),
 		   "prompt") == 0)
 		field_error(rep, "/content",
@@ -207,7 +185,7 @@ static int keep(struct request *req, struct source *s)
 	fd = open(s->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	err = file_write_synced(fd, s->data, s->len);
+	err = file_write_synced(fd, s->file.data, s->file.len);
 	close(fd);
 	if (err)
 		unlink(s->path);
@@ -235,10 +213,11 @@ static void describe(const struct source *s, json_t *values)
 	char hex[2 * sizeof(hash) + 1];
 	int64_t now = store_now_ms();
 
-	crypto_hash_sha256(hash, s->data, s->len);
+	crypto_hash_sha256(hash, s->file.data, s->file.len);
 	sodium_bin2hex(hex, sizeof(hex), hash, sizeof(hash));
 	json_object_set_new(values, "sha256", json_string(hex));
-	json_object_set_new(values, "size", json_integer((json_int_t)s->len));
+	json_object_set_new(values, "size",
+			    json_integer((json_int_t)s->file.len));
 	json_object_set_new(values, "created_at", json_integer(now));
 	json_object_set_new(values, "updated_at", json_integer(now));
 	json_object_set_new(values, "path", json_string(s->path));
@@ -270,7 +249,7 @@ static void insert(struct request *req, struct reply *rep, struct source *s,
 
 void appimage_create(struct request *req, struct reply *rep)
 {
-	struct source s = {.data = NULL};
+	struct source s = {.path = ""};
 	json_t *values = fields_read(
 		req, request_body(req), request_body_is_form(req), "",
 		create_fields, sizeof(create_fields) / sizeof(*create_fields),
@@ -281,7 +260,7 @@ void appimage_create(struct request *req, struct reply *rep)
 	read_source(req, &s, values, rep);
 	if (reply_status(rep) == 0)
 		insert(req, rep, &s, values);
-	free(s.decoded);
+	file_content_release(&s.file);
 	json_decref(values);
 }
 

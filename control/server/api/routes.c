@@ -6,6 +6,7 @@
 #include "control/server/api/artifacts.h"
 #include "control/server/api/audit.h"
 #include "control/server/api/callbacks.h"
+#include "control/server/api/capture_import.h"
 #include "control/server/api/descriptions.h"
 #include "control/server/api/legacy.h"
 #include "control/server/api/overview.h"
@@ -40,6 +41,7 @@ const struct route api_routes[] = {
 	{"GET", "/projects/:id", "project", RIGHT_READ, resource_get, NULL},
 	{"PUT", "/projects/:id", "project", RIGHT_WRITE, resource_replace, NULL},
 	{"DELETE", "/projects/:id", "project", RIGHT_WRITE, resource_delete, NULL},
+	{"POST", "/projects/:id/import", "tests of captured calls", RIGHT_WRITE, capture_import, NULL},
 
 	{"GET", "/targets", "targets", RIGHT_READ, resource_list, NULL},
 	{"POST", "/targets", "targets", RIGHT_WRITE, resource_create, NULL},

@@ -1,7 +1,6 @@
 #include "control/server/report/flakiness.h"
 
 #include "control/server/compare/test_flakiness.h"
-#include "control/server/request/fields.h"
 #include "control/server/request/request.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 #include "control/server/request/controller.h"
+#include "control/server/request/import_turn.h"
 
 #include <stdatomic.h>
 
@@ -37,4 +38,18 @@ bool controller_count(struct controller *c, struct http_counters *ret)
 	if (http)
 		c->http_ops->count(http, ret);
 	return http != NULL;
+}
+
+bool import_turn_take(struct controller *c)
+{
+	if (atomic_fetch_add_explicit(&c->imports, 1, memory_order_relaxed) <
+	    IMPORT_TURNS_MAX)
+		return true;
+	import_turn_give(c);
+	return false;
+}
+
+void import_turn_give(struct controller *c)
+{
+	atomic_fetch_sub_explicit(&c->imports, 1, memory_order_relaxed);
 }

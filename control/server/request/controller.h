@@ -5,6 +5,7 @@
 #ifndef OFFHOOK_CONTROL_SERVER_REQUEST_CONTROLLER_H
 #define OFFHOOK_CONTROL_SERVER_REQUEST_CONTROLLER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -59,6 +60,7 @@ struct controller {
 	struct announcer *announcer;
 	void (*announce_h)(struct announcer *a);
 	const struct http_ops *http_ops;
+	atomic_uint imports; /* relaxed: it only counts; import_turn.h */
 	/* Released by main() when it serves, acquired by controller.c for
 	 * threads that need it: publishes the server. */
 	_Atomic(struct http *) http;

@@ -280,18 +280,6 @@ const char *query_get(const struct request *req, const char *name)
 	return NULL;
 }
 
-bool param_id(const struct request *req, size_t at, int64_t *ret)
-{
-	uint64_t id;
-
-	/* no row has id 0, which means a new row to the store */
-	if (!request_param(req, at) ||
-	    str_to_u64(request_param(req, at), INT64_MAX, &id) || id == 0)
-		return false;
-	*ret = (int64_t)id;
-	return true;
-}
-
 void field_line(struct request *req, json_t *value, const char *pointer,
 		struct reply *rep)
 {

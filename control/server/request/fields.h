@@ -67,9 +67,6 @@ field_check_h field_word;
 /** Find the first value of a query parameter. @return NULL: there is none */
 const char *query_get(const struct request *req, const char *name);
 
-/** Parse a path parameter as an id. @return true; false: not an id */
-bool param_id(const struct request *req, size_t at, int64_t *ret);
-
 /** Parse `YYYY-MM-DD HH:MM:SS` (UTC). @return true and ms since 1970 */
 bool time_parse(const char *text, int64_t *ret_ms);
 

@@ -1,5 +1,6 @@
 #include "control/server/request/request.h"
 
+#include "base/str.h"
 #include "control/server/request/request_data.h"
 
 struct controller *request_controller(const struct request *req)
@@ -30,6 +31,18 @@ const char *request_path(const struct request *req)
 const char *request_param(const struct request *req, size_t i)
 {
 	return req->params[i];
+}
+
+bool param_id(const struct request *req, size_t at, int64_t *ret)
+{
+	uint64_t id;
+
+	/* no row has id 0, which means a new row to the store */
+	if (!request_param(req, at) ||
+	    str_to_u64(request_param(req, at), INT64_MAX, &id) || id == 0)
+		return false;
+	*ret = (int64_t)id;
+	return true;
 }
 
 void request_set_param(struct request *req, size_t i, const char *param)

@@ -35,6 +35,8 @@ const char *request_path(const struct request *req);
 /** An element of the path. @param i  of the route's `:name`, from 0
  * @return NULL: the route has no such */
 const char *request_param(const struct request *req, size_t i);
+/** Parse an element of the path as an id. @return true; false: not an id */
+bool param_id(const struct request *req, size_t at, int64_t *ret);
 /** Replace an element of the path; NULL: remove it. */
 void request_set_param(struct request *req, size_t i, const char *param);
 /** The query: an array of [name, value], in the order sent. */
