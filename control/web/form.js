@@ -33,7 +33,7 @@ export function complain(error, form) {
   first.scrollIntoView({ block: 'center' });
 }
 
-function forget(form) {
+export function forget(form) {
   for (const node of form.querySelectorAll('.wrong')) node.remove();
   for (const input of form.elements) {
     input.removeAttribute('aria-invalid');

@@ -57,6 +57,11 @@ function actions(record) {
     showSecret(await work(record));
     await draw();
   }));
+  for (const [word, address] of kind.ways || []) {
+    const way = link(word, address(record));
+    way.className = 'btn small';
+    list.push(way);
+  }
   if (!kind.noEdit) list.unshift(button('Edit', () => edit(record)));
   list.push(buttonTwice('Delete', async () => {
     await api('DELETE', `${kind.path}/${record.id}`);

@@ -86,6 +86,9 @@ startPage(async () => {
   scenario.className = 'btn';
   byId('tools').append(scenario);
   if (may('write')) {
+    const imported = link('Import a capture', '/tests/import');
+    imported.className = 'btn';
+    byId('tools').append(imported);
     const made = link('New test', '/tests/new');
     made.className = 'btn primary';
     byId('tools').append(made);

@@ -110,7 +110,7 @@ def focus_follows_the_page(page):
 @pytest.mark.looks
 def test_every_page(driver, lab):
     page = Page(driver, lab).sign_in("adm")
-    paths = ADDRESSES + [f"/tests/{lab.one}", f"/tests/{lab.one}/edit", "/tests/new", "/account",
+    paths = ADDRESSES + [f"/tests/{lab.one}", f"/tests/{lab.one}/edit", "/tests/new", "/tests/import", "/account",
                          f"/run/details/{lab.runs[0]}", lab.project_run,
                          f"/runs/compare?a={lab.runs[1]}&b={lab.runs[0]}"]
     for path in paths:

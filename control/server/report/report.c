@@ -7,7 +7,6 @@
 #include "control/server/report/page_policy.h"
 #include "control/server/report/project_page.h"
 #include "control/server/report/report_data.h"
-#include "control/server/request/fields.h"
 #include "control/server/session/session.h"
 #include "control/server/store/store_project.h"
 #include "control/server/store/store_report.h"
@@ -218,6 +217,12 @@ static void get_editor(struct request *req, struct reply *rep)
 	reply_page_as(rep, "editor.html", PAGE_POLICY);
 }
 
+static void get_import(struct request *req, struct reply *rep)
+{
+	(void)req;
+	reply_page_as(rep, "import.html", PAGE_POLICY);
+}
+
 static void get_test(struct request *req, struct reply *rep)
 {
 	struct verdict_query query = {.count = 1};
@@ -246,6 +251,8 @@ const struct route report_routes[] = {
 	{"GET", "/", "overview", RIGHT_NONE, get_home, NULL},
 	{"GET", "/tests", "tests", RIGHT_READ, get_named_page, NULL},
 	{"GET", "/tests/new", "new test", RIGHT_WRITE, get_editor, NULL},
+	{"GET", "/tests/import", "import a capture", RIGHT_WRITE, get_import,
+	 NULL},
 	{"GET", "/tests/:id/edit", "edit a test", RIGHT_WRITE, get_editor,
 	 NULL},
 	{"GET", "/tests/:id", "one test", RIGHT_READ, get_test, NULL},
