@@ -25,20 +25,24 @@
  * longer use it. */
 #define SLOTS_SPARE 32
 
-/* Records per session in a ring: 64 packets are 1.3 s of 20 ms packets. A
- * thread may be delayed for this long before a record is lost (and counted). */
+/* Records per session in a ring: 64 packets are 1.3 s of 20 ms packets, 4 records to
+ * the loop 2 s. A thread may be delayed for this long before a record is lost (and
+ * counted). Every place of a ring is used in turn, so a ring takes its memory whatever
+ * the number of calls: the ceilings are for 4096 sessions. */
 #define PACKETS_PER_SESSION 64
-#define RTCP_PER_SESSION    16
-#define RECORDS_PER_SESSION 8
+#define RTCP_PER_SESSION    8
+#define RECORDS_PER_SESSION 4
 #define RING_MIN            4096
-#define PACKETS_MAX         (1u << 20)
-#define RTCP_MAX            (1u << 17)
-#define RECORDS_MAX         (1u << 15)
+#define RECORDS_MIN         1024
+#define PACKETS_MAX         (1u << 18)
+#define RTCP_MAX            (1u << 15)
+#define RECORDS_MAX         (1u << 14)
 
-static size_t ring_size(uint32_t sessions, size_t per_session, size_t max)
+static size_t ring_size(uint32_t sessions, size_t per_session, size_t min,
+			size_t max)
 {
 	size_t want = sessions * per_session;
-	size_t size = RING_MIN;
+	size_t size = min;
 
 	while (size < want && size < max)
 		size *= 2;
@@ -58,22 +62,26 @@ static int records_fd_open(int *ret)
 static int rings_open(struct media_engine *e)
 {
 	uint32_t max = e->slots;
-	size_t packets = ring_size(max, PACKETS_PER_SESSION, PACKETS_MAX);
-	size_t records = ring_size(max, RECORDS_PER_SESSION, RECORDS_MAX);
+	uint32_t calls = e->params.sessions_max; /* others send no more RTP */
+	size_t packets =
+		ring_size(calls, PACKETS_PER_SESSION, RING_MIN, PACKETS_MAX);
+	size_t records =
+		ring_size(calls, RECORDS_PER_SESSION, RECORDS_MIN, RECORDS_MAX);
 	int err;
 
 	err = ring_new(&e->received, sizeof(struct packet_record), packets);
 	if (!err)
 		err = ring_new(&e->sent, sizeof(struct packet_record), packets);
 	if (!err)
-		err = ring_new(&e->rtcp, sizeof(struct rtcp_event),
-			       ring_size(max, RTCP_PER_SESSION, RTCP_MAX));
+		err = ring_new(
+			&e->rtcp, sizeof(struct rtcp_event),
+			ring_size(calls, RTCP_PER_SESSION, RING_MIN, RTCP_MAX));
 	if (!err)
 		err = ring_new(&e->datagrams, sizeof(struct handover),
 			       ENGINE_HANDOVERS);
 	if (!err)
 		err = ring_new(&e->answers, sizeof(struct report_answer),
-			       ring_size(max, 1, RTCP_MAX));
+			       ring_size(max, 1, RING_MIN, RTCP_MAX));
 	if (!err)
 		err = record_ring_open(&e->records, records);
 	if (!err)
@@ -88,7 +96,7 @@ static int rings_open(struct media_engine *e)
 		if (!err)
 			err = ring_new(&t->commands, sizeof(void *),
 				       ring_size(max, SESSION_COMMANDS_MAX,
-						 SIZE_MAX / 2));
+						 RING_MIN, SIZE_MAX / 2));
 	}
 	return err;
 }
@@ -491,6 +499,8 @@ static void record_deliver(const struct media_record *record,
 
 	if (record->kind == MEDIA_RECORD_STOPPED)
 		s->stopped = true;
+	if (record->kind == MEDIA_RECORD_SECOND)
+		(void)commands_sweep(&s->commands);
 	if (record->kind == MEDIA_RECORD_DTMF && record->outgoing &&
 	    record->u.dtmf.last)
 		s->dtmf_busy = false;

@@ -26,9 +26,7 @@ void command_drop(struct command *c)
 	command_free(c);
 }
 
-/* Free the commands that every thread has returned.
- * @return number of commands still in use */
-static size_t commands_sweep(struct session_commands *owner)
+size_t commands_sweep(struct session_commands *owner)
 {
 	struct command **link = &owner->list;
 	size_t held = 0;

@@ -101,6 +101,10 @@ int command_new(struct command **ret, struct session_commands *owner,
 void command_push(struct command *c, unsigned threads);
 /** Free the newest command, which was not pushed. */
 void command_drop(struct command *c);
+/** Free the commands that every thread has returned: a kilobyte each, which a call
+ * would keep until its next command.
+ * @return number of commands still in use */
+size_t commands_sweep(struct session_commands *owner);
 /** Free all commands of a session. No thread may use one. */
 void commands_release(struct session_commands *owner);
 /** @return TO_AUDIO if the audio thread has a part in the session, otherwise

@@ -167,6 +167,7 @@ int offer_answer_read(struct sip_call *call, const struct sip_msg *msg,
 {
 	const char *why = "";
 	struct multipart_text text;
+	struct sdp parsed;
 	struct sdp *sdp;
 	int err = description_find(&text, msg);
 
@@ -179,15 +180,18 @@ int offer_answer_read(struct sip_call *call, const struct sip_msg *msg,
 			  "the multipart body is malformed");
 	if (err)
 		return err;
-	sdp = mem_alloc(sizeof(*sdp), sdp_destructor);
-	if (!sdp)
-		return -ENOMEM;
-	err = sdp_parse(sdp, text.p, text.len, &why);
+	err = sdp_parse(&parsed, text.p, text.len, &why);
 	if (err) {
 		str_print(reason, REASON_BYTES, "%s", why);
-		mem_deref(sdp);
 		return err;
 	}
+	/* it is kept as long as the call: without room for 64 formats */
+	sdp = mem_alloc(sdp_used_bytes(&parsed), sdp_destructor);
+	if (sdp)
+		memcpy(sdp, &parsed, sdp_used_bytes(&parsed));
+	sdp_crypto_wipe(&parsed.crypto, &parsed.ice);
+	if (!sdp)
+		return -ENOMEM;
 	mem_deref(call->session.remote);
 	call->session.remote = sdp;
 	return 0;

@@ -281,3 +281,9 @@ int sdp_parse(struct sdp *ret, const char *text, size_t len,
 	       sdp.codec_count * sizeof(sdp.codecs[0]));
 	return 0;
 }
+
+size_t sdp_used_bytes(const struct sdp *sdp)
+{
+	return offsetof(struct sdp, codecs) +
+	       sdp->codec_count * sizeof(sdp->codecs[0]);
+}

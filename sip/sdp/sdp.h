@@ -65,6 +65,12 @@ struct sdp {
 int sdp_parse(struct sdp *ret, const char *text, size_t len,
 	      const char **reason);
 
+/**
+ * Bytes of a description that are in use. What is behind them is not written by
+ * sdp_parse() nor read by anything here, so that many of 14 kB can be kept in 6 kB.
+ */
+size_t sdp_used_bytes(const struct sdp *sdp);
+
 /** A description to be written. */
 struct sdp_draft {
 	const struct media_local *local; /* addresses, ptime */
