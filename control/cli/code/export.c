@@ -94,16 +94,17 @@ static int add_kind(struct export *e, enum code_kind_index kind)
 
 static int write_document(json_t *document, const char *path)
 {
+	const char *name = path ? path : "standard output";
 	FILE *out = path ? fopen(path, "we") : stdout;
 	int err;
 
 	if (!out)
-		return wrong_file(path);
+		return wrong_file(name);
 	fputs(MODELINE, out);
 	err = yaml_write(out, document);
 	if (path && fclose(out))
 		err = -EIO;
-	return err ? wrong_file(path ? path : "standard output") : 0;
+	return err ? wrong_file(name) : 0;
 }
 
 /* One file a kind. */
