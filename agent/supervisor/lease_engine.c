@@ -214,7 +214,9 @@ void lease_engine_start(struct lease *l)
 	if (err) {
 		str_print(reason, sizeof(reason),
 			  "the engine process cannot be started: %s",
-			  strerror(-err));
+			  err == -EAGAIN ? "raise the agent's TasksMax or its "
+					   "memory"
+					 : strerror(-err));
 		lease_finish(l, "error", reason);
 	}
 }

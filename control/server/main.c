@@ -517,6 +517,19 @@ static int serve(struct controller *c, const sigset_t *signals,
 	return 0;
 }
 
+/* serve(), and say what none of its parts says. */
+static int serve_or_say(struct controller *c, const sigset_t *signals,
+			struct reload *reload)
+{
+	const int err = serve(c, signals, reload);
+
+	if (err == -EAGAIN)
+		log_error("no thread can be started: raise TasksMax of the "
+			  "service or ulimit -u of its user, or the memory "
+			  "that it may have");
+	return err;
+}
+
 /* Threads inherit the mask: the main thread alone takes the signals. */
 static void block_signals(sigset_t *signals)
 {
@@ -570,7 +583,7 @@ int main(int argc, char **argv)
 	if (err == 0)
 		err = o.create_key     ? create_key(&c, &o)
 		      : o.set_password ? set_password(&c, &o)
-				       : serve(&c, &signals, &reload);
+				       : serve_or_say(&c, &signals, &reload);
 	announcer_stop(c.announcer);
 	announcer_free(c.announcer);
 	tls_free(reload.tls);
