@@ -1,5 +1,6 @@
 #include "control/wire/job.h"
 #include "control/wire/job_decode.h"
+#include "control/wire/sipp_options.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -539,6 +540,11 @@ static void test_job_lists_have_ceilings(void **state)
 		      "[{\"username\":\"a\"}],\"target\":{\"hosts\":[",
 		 "{\"host\":\"127.0.0.1\"}", "]}}]]}", WIRE_HOSTS_MAX,
 		 "hosts: has more than 16 entries"},
+		{HEAD
+		 "\"steps\":[[{\"type\":\"register\",\"client\":\"baresip\"," TARGET
+		 ",\"credentials\":[",
+		 "{\"username\":\"a\"}", "]}]]}", 64,
+		 "credentials: client baresip takes 64 accounts at most"},
 		{HEAD "\"steps\":[[{" CALL ",\"custom_headers\":[",
 		 "[\"X-A\",\"b\"]", "]}]]}", WIRE_HEADERS_MAX,
 		 "/steps/0/0/custom_headers: has more than 32 entries"},
@@ -624,6 +630,43 @@ static void test_job_sipp(void **state)
 	wire_job_free(job);
 }
 
+/* Lists that refuse what is there twice: one that is not too long is refused for that. */
+static void test_job_distinct_lists_have_ceilings(void **state)
+{
+	static const struct {
+		const char *before;
+		const char *entry;
+		const char *after;
+		unsigned max;
+		const char *twice;
+		const char *reason;
+	} lists[] = {
+		{HEAD "\"steps\":[[{" CALL ",\"audio_codecs\":[", "\"PCMU\"",
+		 "]}]]}", WIRE_CODECS_MAX, "/audio_codecs: names PCMU twice",
+		 "/audio_codecs: has more than 16 entries"},
+		{HEAD
+		 "\"steps\":[[{\"type\":\"call\",\"client\":\"sipp\"," TARGET
+			 UAC ",\"sipp_files\":[",
+		 "\"a\"", "]}]]}", WIRE_SIPP_FILES_MAX,
+		 "/sipp_files: names a twice",
+		 "/sipp_files: has more than 16 entries"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		char text[2048];
+		char *end = stpcpy(text, lists[i].before);
+
+		for (unsigned n = 0; n < lists[i].max; n++)
+			end = stpcpy(stpcpy(end, n ? "," : ""), lists[i].entry);
+		strcpy(end, lists[i].after);
+		refused(text, lists[i].twice);
+		strcpy(stpcpy(stpcpy(end, ","), lists[i].entry),
+		       lists[i].after);
+		refused(text, lists[i].reason);
+	}
+}
+
 static void test_job_sipp_refused(void **state)
 {
 	static const char *const rows[][2] = {
@@ -677,6 +720,7 @@ int main(void)
 		cmocka_unit_test(test_event_actions),
 		cmocka_unit_test(test_job_too_many_steps),
 		cmocka_unit_test(test_job_lists_have_ceilings),
+		cmocka_unit_test(test_job_distinct_lists_have_ceilings),
 		cmocka_unit_test(test_job_no_password_in_reason),
 	};
 
