@@ -290,11 +290,23 @@ void session_logout(struct request *req, struct reply *rep)
 	set_cookie(req, rep, "", 0);
 }
 
+/* Whether the first user is still to be made. Another controller on the database may
+ * have made it. */
+static bool setup_open(const struct request *req)
+{
+	struct controller *c = request_controller(req);
+	int64_t users = 0;
+
+	if (!atomic_load_explicit(&c->sessions->setup, memory_order_relaxed))
+		return false;
+	if (store_user_count(request_store(req), &users) == 0 && users > 0)
+		setup_over(c);
+	return users == 0;
+}
+
 void session_get(struct request *req, struct reply *rep)
 {
-	bool setup =
-		atomic_load_explicit(&request_controller(req)->sessions->setup,
-				     memory_order_relaxed);
+	const bool setup = setup_open(req);
 	char token[SECRET_TOKEN_BYTES], csrf[SESSION_CSRF_BYTES];
 	struct web_user user;
 	int err = -EACCES;
@@ -436,7 +448,7 @@ void session_setup(struct request *req, struct reply *rep)
 	struct sessions *s = request_controller(req)->sessions;
 	json_t *values;
 
-	if (!atomic_load_explicit(&s->setup, memory_order_relaxed)) {
+	if (!setup_open(req)) {
 		reply_problem(rep, 409, "there is a first user already");
 		return;
 	}
