@@ -492,7 +492,9 @@ static void on_started(const struct http_client_answer *answer, void *arg)
 static int lease_start(struct lease *l)
 {
 	char path[128];
-	json_t *body = json_object();
+	json_t *body =
+		l->epoch ? json_pack("{s:I}", "epoch", (json_int_t)l->epoch)
+			 : json_object();
 	struct http_client_request request = {.method = "POST",
 					      .path = path,
 					      .body = body,
@@ -550,6 +552,7 @@ static int set_names(struct lease *l, const char *id, json_t *names)
 	str_print(l->session_id, sizeof(l->session_id), "%s",
 		  text_of(names, "session_id"));
 	str_print(l->role, sizeof(l->role), "%s", text_of(names, "role"));
+	l->epoch = json_integer_value(json_object_get(names, "epoch"));
 	return 0;
 }
 

@@ -45,7 +45,7 @@ struct lease_env {
 
 /**
  * Accept an offered job: write it to the spool and confirm it.
- * @param job  {lease_id, session_id, role, attempt, spec}, borrowed
+ * @param job  {lease_id, epoch, session_id, role, attempt, spec}, borrowed
  * @return 0; -EINVAL no usable job; -ENOMEM; -errno the spool
  */
 int lease_new(struct lease **ret, struct lease_env *env, json_t *job);

@@ -22,6 +22,7 @@ struct lease {
 	struct lease_env *env;
 	enum lease_state state;
 	char id[SPOOL_NAME_BYTES];
+	int64_t epoch; /* of the offer; 0: of an earlier controller */
 	char session_id[64];
 	char role[64];
 	json_t *spec; /* until the engine has it */

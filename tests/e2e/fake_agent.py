@@ -61,7 +61,7 @@ class FakeAgent:
         return {job["role"]: job for job in found}
 
     def start(self, job):
-        answer = self.post(f"/leases/{job['lease_id']}/start")
+        answer = self.post(f"/leases/{job['lease_id']}/start", {"epoch": job["epoch"]})
         if answer.ok:
             self.held.append(job["lease_id"])
         return answer

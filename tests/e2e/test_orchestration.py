@@ -266,6 +266,26 @@ def wait_parked(c):
         time.sleep(0.05)
 
 
+def test_a_late_answer_starts_nothing(bench):
+    """An offer lapsed and was made again to the same agent: the first one is over, before
+    and after the second one has started."""
+    agent = bench.agent()
+    session = bench.run()
+    first = agent.jobs(2)["caller"]
+    agent.jobs(2)  # the same, once more
+    second = agent.jobs(2)["caller"]
+    assert second["lease_id"] == first["lease_id"] and second["epoch"] == first["epoch"] + 2
+    assert agent.start(first).status_code == 410
+    assert agent.start(second).ok and agent.start(second).ok  # it may be repeated
+    assert agent.start(first).status_code == 410
+    for wrong in ("1", 1.5, None):
+        assert agent.start({**second, "epoch": wrong}).status_code == 422
+    # an agent that does not know of epochs
+    assert agent.post(f"/leases/{second['lease_id']}/start").ok
+    bench.c.api("POST", f"/runs/{session}/stop")
+    agent.finish(second, "stopped")
+
+
 def test_poll_of_an_agent_that_has_left(patient):
     """It is parked, and the controller does not see that its connection is gone: it gets no job,
     and does not make the agent online again."""

@@ -19,12 +19,18 @@ void agent_lease_start(struct request *req, struct reply *rep)
 {
 	const struct lease_times times = agent_times(req);
 	const char *lease = agent_lease(req, rep);
+	const json_t *epoch = json_object_get(request_body(req), "epoch");
 	int err;
 
 	if (!lease)
 		return;
+	if (epoch && !json_is_integer(epoch)) {
+		reply_problem(rep, 422, "epoch must be a whole number");
+		reply_pointer(rep, "/epoch", "must be a whole number");
+		return;
+	}
 	err = lease_start(request_store(req), request_agent_id(req), lease,
-			  &times);
+			  json_integer_value(epoch), &times);
 	if (err) {
 		agent_refuse(rep, err);
 		return;

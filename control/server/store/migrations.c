@@ -24,6 +24,10 @@ const struct migration migrations[] = {
 	{16, "limits of keys",
 	 /* of api_key that started the run; negative: a user of the pages */
 	 "ALTER TABLE run ADD COLUMN key_id INTEGER;", NULL},
+	{17, "epochs of leases",
+	 /* raised with each offer: what an earlier one allowed is over */
+	 "ALTER TABLE lease ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;",
+	 NULL},
 };
 
 const size_t migration_count = sizeof(migrations) / sizeof(*migrations);

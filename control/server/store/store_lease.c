@@ -54,6 +54,7 @@ static int view_row(const struct db_value *row, size_t columns, void *arg)
 	v->stopping_at = row[7].type == DB_INT ? row[7].integer : 0;
 	v->go_step = row[8].integer;
 	v->go_at = row[9].type == DB_INT ? row[9].integer : 0;
+	v->epoch = row[10].integer;
 	return 0;
 }
 
@@ -67,7 +68,7 @@ int lease_view(struct db *db, const char *lease_id, int64_t agent_id,
 	err = db_query(db,
 		       "SELECT l.run_id, l.role, l.agent_id, l.state, "
 		       "l.ended_at, l.next_seq, r.phase, r.stopping_at, "
-		       "r.go_step, r.go_at FROM lease l "
+		       "r.go_step, r.go_at, l.epoch FROM lease l "
 		       "JOIN run r ON r.id = l.run_id WHERE l.id = $1 "
 		       "AND r." RUN_SHOWN,
 		       &id, 1, view_row, ret);
@@ -133,7 +134,7 @@ static int run_started(struct db *db, int64_t run_id, int64_t now)
 }
 
 static int start(struct db *db, int64_t agent_id, const char *lease_id,
-		 const struct lease_times *times)
+		 int64_t epoch, const struct lease_times *times)
 {
 	const struct db_value params[] = {db_text(lease_id), DB_I(agent_id),
 					  DB_I(times->now),
@@ -144,6 +145,8 @@ static int start(struct db *db, int64_t agent_id, const char *lease_id,
 	err = lease_view(db, lease_id, agent_id, &v);
 	if (err)
 		return err;
+	if (epoch && epoch != v.epoch)
+		return -ESTALE; /* its answer came late: offered again since */
 	if (strcmp(v.state, "started") == 0)
 		return 0; /* a repeated request: our answer was lost */
 	err = lease_exec(db,
@@ -157,14 +160,14 @@ static int start(struct db *db, int64_t agent_id, const char *lease_id,
 }
 
 int lease_start(struct store *s, int64_t agent_id, const char *lease_id,
-		const struct lease_times *times)
+		int64_t epoch, const struct lease_times *times)
 {
 	struct db *db;
 	int err = store_write_begin(s, &db);
 
 	if (err)
 		return err;
-	err = start(db, agent_id, lease_id, times);
+	err = start(db, agent_id, lease_id, epoch, times);
 	err = store_write_end(s, err);
 	return err < 0 ? err : 0;
 }

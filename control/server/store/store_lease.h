@@ -56,9 +56,10 @@ int lease_poll(struct store *s, const struct lease_poll *poll,
 /* All functions below also return -ENOENT: no such lease, or another agent's;
  * -ESTALE: the lease is over for this agent, which drops the job. */
 
-/** Confirm an offer; may be repeated. */
+/** Confirm an offer; may be repeated. @param epoch  of the offer, -ESTALE if the
+ * lease was offered again since; 0: the agent does not tell */
 int lease_start(struct store *s, int64_t agent_id, const char *lease_id,
-		const struct lease_times *times);
+		int64_t epoch, const struct lease_times *times);
 
 /** Renew a started lease. @param ret_cancel  true: the agent must end the
  * job */

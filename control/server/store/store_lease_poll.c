@@ -122,6 +122,7 @@ static int offer(struct db *db, const char *lease_id, int64_t agent_id,
 
 	return lease_exec(db,
 			  "UPDATE lease SET state = 'offered', agent_id = $2, "
+			  "epoch = epoch + 1, "
 			  "offered_at = NULL, expires_at = $3 "
 			  "WHERE id = $1 AND state = 'waiting'",
 			  LEASE_PARAMS(params));
@@ -279,8 +280,9 @@ static int add_job(struct jobs *jobs, const struct db_value *row)
 		return -ENOMEM;
 	return json_array_append_new(
 		       jobs->array,
-		       json_pack("{s:s, s:s, s:s, s:I, s:o}", "lease_id",
-				 (const char *)row[0].bytes, "session_id",
+		       json_pack("{s:s, s:I, s:s, s:s, s:I, s:o}", "lease_id",
+				 (const char *)row[0].bytes, "epoch",
+				 (json_int_t)row[5].integer, "session_id",
 				 (const char *)row[1].bytes, "role",
 				 (const char *)row[2].bytes, "attempt",
 				 (json_int_t)row[3].integer, "spec", spec))
@@ -313,7 +315,7 @@ static int deliver(struct store *s, struct db *db,
 
 	err = db_query(db,
 		       "SELECT l.id, r.session_id, l.role, r.attempt, "
-		       "l.secret_box FROM lease l JOIN run r ON "
+		       "l.secret_box, l.epoch FROM lease l JOIN run r ON "
 		       "r.id = l.run_id WHERE l.agent_id = $1 AND "
 		       "l.state = 'offered' AND l.offered_at IS NULL "
 		       "ORDER BY l.run_id, l.role",

@@ -21,6 +21,7 @@ struct lease_view {
 	int64_t stopping_at;
 	int64_t go_step;
 	int64_t go_at;
+	int64_t epoch;
 };
 
 /** Read a lease. @return 0; -ENOENT no such lease, or another agent's; -ESTALE

@@ -200,7 +200,7 @@ json_t *bench_start(struct bench *b, int64_t now)
 	bench_expect(b, "phase", "dispatching");
 	for (size_t i = 0; i < b->role_count; i++)
 		assert_int_equal(lease_start(b->store, b->agents[0],
-					     bench_lease(jobs, i), &times),
+					     bench_lease(jobs, i), 0, &times),
 				 0);
 	bench_expect(b, "phase", "running");
 	return jobs;

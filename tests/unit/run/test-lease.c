@@ -31,14 +31,14 @@ static void test_run_lapsed_offer_waits_again(void **state)
 	bench_expect(&b, "phase", "dispatching");
 	bench_sweep(&b, T0 + 30001, 0);
 	bench_expect(&b, "phase", "queued");
-	assert_int_equal(
-		lease_start(b.store, b.agents[0], bench_lease(jobs, 0), &late),
-		-ESTALE);
+	assert_int_equal(lease_start(b.store, b.agents[0], bench_lease(jobs, 0),
+				     0, &late),
+			 -ESTALE);
 	again = bench_poll(&b, b.store, 1, 4, T0 + 31000);
 	assert_int_equal(json_array_size(again), 2);
-	assert_int_equal(
-		lease_start(b.store, b.agents[0], bench_lease(jobs, 0), &late),
-		-ENOENT); /* it is another agent's lease now */
+	assert_int_equal(lease_start(b.store, b.agents[0], bench_lease(jobs, 0),
+				     0, &late),
+			 -ENOENT); /* it is another agent's lease now */
 	json_decref(again);
 	json_decref(jobs);
 	bench_close(&b);
