@@ -1,4 +1,5 @@
 """The page that makes a test of a captured call, in a real browser."""
+import base64
 import os
 from types import SimpleNamespace
 
@@ -66,6 +67,11 @@ def driver():
         yield driver
 
 
+DROP = """const [bytes, target] = arguments, data = new DataTransfer();
+  data.items.add(new File([Uint8Array.from(atob(bytes), (c) => c.charCodeAt(0))], 'call.pcap'));
+  for (const type of ['dragover', 'drop']) target.dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));"""
+
+
 class ImportPage(Page):
     def choose(self, file):
         """Give a file to the page, which reads it."""
@@ -86,11 +92,9 @@ class ImportPage(Page):
 
     def tick(self, name):
         """Tick a box; the test is drawn again."""
-        before = self.find("#changed").get_attribute("textContent")
         self.driver.execute_script("document.getElementById('changed').textContent = ''")
         self.field(name).click()
         self.wait(lambda: self.find("#changed").get_attribute("textContent"))
-        return before
 
     def shown(self):
         """All that the page shows of the test, its fields included."""
@@ -241,6 +245,12 @@ def test_it_is_used_by_keyboard_and_seen_at_each_width(page, lab, driver):
     page.wait(lambda: page.find("#test-title").text == "Test of call 2")
     assert driver.switch_to.active_element.get_attribute("value") == "2"
     looked_at(driver, "import")
+
+
+def test_a_file_is_dropped(page, driver):
+    driver.execute_script(DROP, base64.b64encode(pcap(call(1) + call(2, 10, peer="1003"))).decode(), page.find("#drop"))
+    page.wait(lambda: len(page.rows("calls")) == 2)
+    assert "over" not in page.find("#drop").get_attribute("class").split()
 
 
 def test_ways_to_the_page(page, lab):
