@@ -304,6 +304,23 @@ def test_what_is_of_a_call(offhook, option):
     assert f"{option.split()[0]} is of use with a call only" in done.stderr
 
 
+@pytest.mark.parametrize("arguments, text", [
+    (["test", "run", "t", *(["--set", "a=1"] * 1001)], "there are more than 1000 --set"),
+    (["local", "--agents", "65", "t.yaml"], "--agents is a number from 1 to 64")])
+def test_ceilings_of_options(offhook, arguments, text):
+    done = offhook(*arguments)
+    assert done.returncode == 2 and text in done.stderr
+
+
+@pytest.mark.parametrize("size, text", [
+    (64 << 20, "'[' or '{' expected"), ((64 << 20) + 1, "the input is longer than 64 MiB")])
+def test_input_of_emodel(build, size, text):
+    """One that is not too long is read, and is not JSON."""
+    done = subprocess.run([build / "offhook", "emodel", "--json"], input=b" " * size,
+                          capture_output=True, timeout=90)
+    assert done.returncode == 1 and text in done.stderr.decode()
+
+
 def test_options_are_in_help_and_manual(build, offhook):
     """Every option of the program is documented in both places."""
     code = (ROOT / "control/cli/call/options.c").read_text()

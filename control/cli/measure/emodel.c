@@ -168,7 +168,12 @@ static int run_batch(void)
 
 	buf_init(&b, INPUT_BYTES_MAX);
 	err = read_all(stdin, &b);
-	if (err)
+	if (err == -EMSGSIZE)
+		fprintf(stderr,
+			"offhook emodel: the input is longer than "
+			"%u MiB\n",
+			INPUT_BYTES_MAX >> 20);
+	else if (err)
 		fprintf(stderr, "offhook emodel: cannot read the input: %s\n",
 			strerror(-err));
 	else
