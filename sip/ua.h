@@ -55,6 +55,12 @@ int sip_ua_new(struct sip_ua **ret, const struct sip_ua_params *params);
 /** The port that all transports are bound to. */
 uint16_t sip_ua_port(const struct sip_ua *ua);
 
+/**
+ * SIP datagrams that the kernel dropped before they were read.
+ * @return 0; -ENOTSUP: not a native user agent; -errno: unknown (ret unchanged)
+ */
+int sip_ua_receive_drops(const struct sip_ua *ua, uint64_t *ret);
+
 /** Release it, not within a handler, after its calls and accounts.
  * @return NULL */
 struct sip_ua *sip_ua_free(struct sip_ua *ua);

@@ -5,13 +5,18 @@
 static struct saturation_counters counters_of(const struct engine *e,
 					      const struct media_evidence *m)
 {
-	return (struct saturation_counters){
+	struct saturation_counters c = {
 		.packets_sent = m->packets_sent,
 		.packets_received = m->packets_received,
 		.receive_queue_drops = m->receive_queue_drops,
 		.ring_drops = m->ring_drops,
 		.starts_missed = e->steps ? steps_starts_missed(e->steps) : 0,
 	};
+
+	c.sip_known =
+		e->accounts &&
+		user_agents_receive_drops(e->accounts, &c.sip_queue_drops) == 0;
+	return c;
 }
 
 void engine_report_second(struct engine *e, int64_t now_ns)
@@ -63,6 +68,10 @@ void engine_report_rest(struct engine *e)
 		media_engine_evidence(e->media, &m);
 	counters = counters_of(e, &m);
 	flaws_report(e, &m);
+	report_flaw(
+		e->report, "sip_queue_drops", counters.sip_queue_drops,
+		"the kernel dropped SIP messages before the engine read them: "
+		"peers had to send them again");
 	if (e->saturation)
 		saturation_end(e->saturation, clock_mono_ns(), &counters,
 			       &generator);

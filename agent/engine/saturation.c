@@ -182,6 +182,11 @@ static void interval_end(struct saturation *s,
 	};
 
 	figures(s, span, now, &e.generator, &sent, &loop);
+	if (counters->sip_known) {
+		e.generator.known |= WIRE_GENERATOR_SIP;
+		e.generator.sip_queue_drops =
+			counters->sip_queue_drops - before->sip_queue_drops;
+	}
 	if (fabs(e.generator.clock_step_ms) > fabs(s->job.clock_step_ms))
 		s->job.clock_step_ms = e.generator.clock_step_ms;
 	span->begin = *now;
@@ -329,6 +334,10 @@ void saturation_end(struct saturation *s, int64_t now_ns,
 	interval_end(s, &now, counters);
 	figures(s, &s->job, &now, ret, &sent, &loop);
 	ret->clock_step_ms = s->job.clock_step_ms;
+	if (counters->sip_known) {
+		ret->known |= WIRE_GENERATOR_SIP;
+		ret->sip_queue_drops = counters->sip_queue_drops;
+	}
 	s->sent = NULL;
 	judge(s, ret, &sent, &loop);
 }

@@ -11,6 +11,7 @@
 #include "agent/engine/account/engine_settings.h"
 #include "control/wire/event.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct lateness;
@@ -35,6 +36,8 @@ struct saturation_counters {
 	uint64_t receive_queue_drops;
 	uint64_t ring_drops;
 	uint64_t starts_missed;
+	bool sip_known;
+	uint64_t sip_queue_drops;
 };
 
 /**

@@ -88,6 +88,7 @@ static void evidence_properties(struct document *d, const json_t *event)
 		"send_errors",
 		"receive_queue_drops",
 		"ring_drops",
+		"sip_queue_drops",
 		"starts_missed",
 		"loop_lateness_p99_ms",
 		"loop_lateness_max_ms",

@@ -214,7 +214,7 @@ function drawConditions(model) {
 // ---- the tester, and what changed ----
 
 const INTERVAL = ['interval_s', 'packets_sent', 'packets_late', 'send_lateness_p99_ms', 'send_lateness_max_ms', 'loop_lateness_p99_ms',
-  'loop_lateness_max_ms', 'receive_queue_drops', 'ring_drops', 'starts_missed', 'processor_pct', 'processor_wait_pct', 'steal_pct',
+  'loop_lateness_max_ms', 'receive_queue_drops', 'sip_queue_drops', 'ring_drops', 'starts_missed', 'processor_pct', 'processor_wait_pct', 'steal_pct',
   'throttled', 'throttled_ms', 'clock_step_ms'];
 
 function drawTester(model) {
@@ -232,7 +232,7 @@ function drawTester(model) {
   const columns = ['packets_sent', 'packets_received', 'send_errors', 'rtp_send_refused', 'rtcp_send_refused', 'receive_queue_drops',
     'ring_drops', 'packets_unsent', 'starts_missed', 'invalid_packets', 'rtcp_invalid', 'foreign_packets', 'ssrc_collisions',
     'srtp_refused', 'srtp_unkeyed', 'dtls_dropped', 'dtls_refused', 'stun_dropped', 'packets_late', 'loop_lateness_p99_ms',
-    'loop_lateness_max_ms', 'processor_pct', 'processor_wait_pct', 'steal_pct', 'throttled', 'throttled_ms', 'clock_step_ms'];
+    'loop_lateness_max_ms', 'processor_pct', 'processor_wait_pct', 'steal_pct', 'throttled', 'throttled_ms', 'clock_step_ms', 'sip_queue_drops'];
   const late = (key) => (e) => figure(e.send_lateness_ms ? e.send_lateness_ms[key] : undefined, 3);
   const all = fold('All figures of the agents', () => table('Figures of the agents', model.report.evidence, [
     ['Role', (e) => roleTag(model, e.role)], ['Late ms, median', late('median'), 'num'], ['p95', late('p95'), 'num'],

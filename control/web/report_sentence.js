@@ -163,7 +163,7 @@ export function took(run) {
 // ---- was the tester the limit? ----
 
 const DROPS = {
-  send_errors: 'packets that this host refused to send', receive_queue_drops: 'dropped in a socket queue',
+  send_errors: 'packets that this host refused to send', receive_queue_drops: 'dropped in a socket queue', sip_queue_drops: 'SIP messages dropped in a socket queue',
   ring_drops: 'dropped between two threads', packets_unsent: 'packets not sent in time', starts_missed: 'calls not started in time',
   dtls_dropped: 'DTLS datagrams dropped', stun_dropped: 'STUN datagrams dropped',
 };

@@ -186,6 +186,9 @@ static int put_generator(json_t *o, const struct wire_generator *g)
 	if (sent)
 		err |= put_value(o, "packets_late",
 				 json_integer((json_int_t)g->packets_late));
+	if (g->known & WIRE_GENERATOR_SIP)
+		err |= put_value(o, "sip_queue_drops",
+				 json_integer((json_int_t)g->sip_queue_drops));
 	if (throttled)
 		err |= put_value(o, "throttled",
 				 json_integer((json_int_t)g->throttled));

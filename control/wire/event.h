@@ -148,12 +148,14 @@ enum wire_generator_known {
 	WIRE_GENERATOR_STEAL = 1 << 2,     /* of the host, by a hypervisor */
 	WIRE_GENERATOR_THROTTLED = 1 << 3, /* by control groups */
 	WIRE_GENERATOR_WAIT = 1 << 4,      /* for a processor */
+	WIRE_GENERATOR_SIP = 1 << 5,       /* drops of the SIP socket */
 };
 
 /* How the load generator itself fared within a time: an interval, or the job. */
 struct wire_generator {
-	unsigned known;        /* enum wire_generator_known */
-	uint64_t packets_late; /* later than the agent's limit */
+	unsigned known;           /* enum wire_generator_known */
+	uint64_t packets_late;    /* later than the agent's limit */
+	uint64_t sip_queue_drops; /* datagrams, by the kernel */
 	double send_lateness_p99_ms;
 	double send_lateness_max_ms;
 	double loop_lateness_p99_ms;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/errqueue.h>
+#include <linux/sock_diag.h>
 #include <netinet/icmp6.h>
 #include <netinet/ip_icmp.h>
 #include <string.h>
@@ -169,6 +170,17 @@ static ssize_t datagram_read(struct transport *t, struct sa *src,
 	stamp_clock_read(&clock);
 	*ret_ns = stamp_find(&msg, &clock);
 	return len;
+}
+
+int transport_receive_drops(const struct transport *t, uint64_t *ret)
+{
+	uint32_t info[SK_MEMINFO_VARS] = {0};
+	socklen_t bytes = sizeof(info);
+
+	if (getsockopt(t->udp_fd, SOL_SOCKET, SO_MEMINFO, info, &bytes) < 0)
+		return -errno;
+	*ret = info[SK_MEMINFO_DROPS];
+	return 0;
 }
 
 static void udp_handler(int flags, void *arg)

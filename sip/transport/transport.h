@@ -55,6 +55,12 @@ void transport_datagram(struct transport *t, const struct sa *dst,
 /** Close all connections without calling their watches. */
 void transport_flush(struct transport *t);
 
+/**
+ * Datagrams that the kernel dropped as the queue of the UDP socket was full.
+ * Source: Linux, SO_MEMINFO: net/core/sock.c sk_get_meminfo()
+ * @return 0; -errno: unknown
+ */
+int transport_receive_drops(const struct transport *t, uint64_t *ret);
 /** The bound address, borrowed: that of UDP, TCP and TLS. */
 const struct sa *transport_laddr(const struct transport *t);
 /** The resolver of its parameters; borrowed, may be NULL. */

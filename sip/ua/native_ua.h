@@ -10,6 +10,7 @@
 #include "sip/ua/ua_ops.h"
 
 uint16_t native_ua_port(const struct sip_ua *ua);
+int native_ua_receive_drops(const struct sip_ua *ua, uint64_t *ret);
 struct sip_ua *native_ua_free(struct sip_ua *ua);
 int native_account_new(struct sip_account **ret, struct sip_ua *ua,
 		       const struct sip_account_params *params);

@@ -220,6 +220,11 @@ uint16_t native_ua_port(const struct sip_ua *ua)
 	return sa_port(transport_laddr(ua->transport));
 }
 
+int native_ua_receive_drops(const struct sip_ua *ua, uint64_t *ret)
+{
+	return transport_receive_drops(ua->transport, ret);
+}
+
 struct sip_ua *native_ua_free(struct sip_ua *ua)
 {
 	if (!ua)

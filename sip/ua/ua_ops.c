@@ -1,5 +1,7 @@
 /* The functions of ua.h, account.h and call.h: each calls the one of the user
  * agent whose object it is given. */
+#include <errno.h>
+
 #include "sip/call/native_call.h"
 #include "sip/ua/native_ua.h"
 
@@ -11,6 +13,7 @@ static const struct sip_ops *ops_of(const void *object)
 
 const struct sip_ops native_ops = {
 	.port = native_ua_port,
+	.receive_drops = native_ua_receive_drops,
 	.free = native_ua_free,
 	.account_create = native_account_new,
 	.account_register = native_account_register,
@@ -51,6 +54,12 @@ const struct sip_ops native_ops = {
 uint16_t sip_ua_port(const struct sip_ua *ua)
 {
 	return ops_of(ua)->port(ua);
+}
+
+int sip_ua_receive_drops(const struct sip_ua *ua, uint64_t *ret)
+{
+	return ops_of(ua)->receive_drops ? ops_of(ua)->receive_drops(ua, ret)
+					 : -ENOTSUP;
 }
 
 struct sip_ua *sip_ua_free(struct sip_ua *ua)

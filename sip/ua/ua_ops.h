@@ -51,6 +51,8 @@ struct sip_call_ops {
 struct sip_ops {
 	/* the user agent */
 	uint16_t (*port)(const struct sip_ua *ua);
+	int (*receive_drops)(const struct sip_ua *ua,
+			     uint64_t *ret); /* NULL: unknown */
 	struct sip_ua *(*free)(struct sip_ua *ua);
 	int (*account_create)(struct sip_account **ret, struct sip_ua *ua,
 			      const struct sip_account_params *params);

@@ -2,6 +2,7 @@
 and says why; a target that is starved ends it failed."""
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from agent import children
 from bench import Bench, evidence
+from engine import Engine
 from peers import SippCallee
 
 # the defaults, which the tests' agents leave out
@@ -200,3 +202,22 @@ def test_a_target_that_is_starved_fails_the_run(tmp_path, ports):
         pytest.skip("this machine stood still")
     assert run["status"] == "failed", run["result_description"]
     assert "generator saturated" not in run["result_description"]
+
+
+def test_sip_messages_that_the_kernel_drops_are_counted(build, ports):
+    """An engine that is stopped while its peer floods it: the queue of its socket is full."""
+    answer = {"type": "answer", "credentials": [{"username": "1002"}]}
+    with Engine(build, "callee", [[answer]], ports, sip_port=ports.sip) as engine, \
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as flood:
+        engine.step(0)
+        engine.pause()
+        for _ in range(20000):
+            flood.sendto(b"x" * 1000, ("127.0.0.1", ports.sip))
+        engine.resume()
+        engine.end()
+    (e,) = [e for e in engine.events if e["kind"] == "evidence"]
+    flaws = [f for f in engine.events if f["kind"] == "flaw" and f["name"] == "sip_queue_drops"]
+    assert 0 < e["sip_queue_drops"] < 20000, e
+    assert [f["count"] for f in flaws] == [e["sip_queue_drops"]], flaws
+    parts = [g["sip_queue_drops"] for g in engine.events if g["kind"] == "generator"]
+    assert sum(parts) == e["sip_queue_drops"], parts

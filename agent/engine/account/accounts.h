@@ -141,6 +141,9 @@ int user_agents_start_native(struct accounts *accounts);
 /** The trace of a client that is started elsewhere: sip_message_h.
  * @param accounts  struct accounts */
 void user_agents_traced(const struct sip_trace *trace, void *accounts);
+/** As sip_ua_receive_drops() of the native user agent. @return also -ENOENT: it was not
+ * started */
+int user_agents_receive_drops(const struct accounts *accounts, uint64_t *ret);
 /** Whether the native user agent was started. */
 bool user_agents_started(const struct accounts *accounts);
 /** The media parameters of an action, as a user agent takes them. */

@@ -282,3 +282,8 @@ bool user_agents_serve(const struct account *a,
 	       (action->client == WIRE_CLIENT_NATIVE ||
 		media_same(a->media, action));
 }
+
+int user_agents_receive_drops(const struct accounts *accounts, uint64_t *ret)
+{
+	return accounts->ua ? sip_ua_receive_drops(accounts->ua, ret) : -ENOENT;
+}
