@@ -220,11 +220,14 @@ static void left_out(struct document *d, size_t count, const char *what)
 static void verdict_row(struct document *d, const json_t *verdict)
 {
 	bool passed = json_is_true(json_object_get(verdict, "passed"));
+	bool open = json_is_true(json_object_get(verdict, "undecided"));
+	const char *name = passed ? "passed" : open ? "errored" : "failed";
 
-	document_print(d, "<tr class=\"%s\"><td class=\"%s\">%s</td><td>",
-		       passed ? "passed" : "failed",
-		       passed ? "passed" : "failed",
-		       passed ? "✓ passed" : "✗ failed");
+	document_print(d, "<tr class=\"%s\"><td class=\"%s\">%s</td><td>", name,
+		       name,
+		       passed ? "✓ passed"
+		       : open ? "? too few calls"
+			      : "✗ failed");
 	text(d, text_of(verdict, "text"));
 	if (!passed) {
 		document_put(d, "<br><span class=\"why\">");

@@ -299,9 +299,15 @@ static void failure(struct suite *s, const json_t *verdict)
 static void verdict_case(struct suite *s, const json_t *verdict)
 {
 	open_case(s, text_of(verdict, "text"), 0);
-	if (s->outcome.kind == OUTCOME_ERRORED) {
-		document_put(s->d, "<skipped message=\"no verdict is valid: "
-				   "the run is errored\"/>");
+	if (json_is_true(json_object_get(verdict, "undecided"))) {
+		document_put(s->d, "<skipped message=\"");
+		document_xml(s->d, text_of(verdict, "sentence"),
+			     2 * DOCUMENT_NAME_BYTES);
+		document_put(s->d, "\"/>");
+		s->skipped++;
+	} else if (s->outcome.kind == OUTCOME_ERRORED) {
+		document_put(s->d, "<skipped message=\"not counted: the run "
+				   "is errored\"/>");
 		s->skipped++;
 	} else if (!json_is_true(json_object_get(verdict, "passed"))) {
 		failure(s, verdict);

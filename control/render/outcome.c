@@ -49,6 +49,8 @@ void outcome_of(struct outcome *ret, const json_t *report)
 		ret->conditions++;
 		ret->failed +=
 			!json_is_true(json_object_get(verdict, "passed"));
+		ret->undecided +=
+			json_is_true(json_object_get(verdict, "undecided"));
 	}
 	if (outcome_time(text_of(run, "started_at"), &start) &&
 	    outcome_time(text_of(run, "stopped_at"), &stop) && stop >= start) {
@@ -75,6 +77,13 @@ void outcome_text(char text[static OUTCOME_TEXT_BYTES],
 			  outcome->failed, outcome->conditions, noun);
 		break;
 	case OUTCOME_ERRORED:
+		if (outcome->undecided) {
+			str_print(text, OUTCOME_TEXT_BYTES,
+				  "%zu of %zu %s could not be decided",
+				  outcome->undecided, outcome->conditions,
+				  noun);
+			break;
+		}
 		str_print(text, OUTCOME_TEXT_BYTES,
 			  "the test could not be carried out or measured; no "
 			  "verdict is valid");

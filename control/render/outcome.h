@@ -12,7 +12,7 @@
 enum outcome_kind {
 	OUTCOME_PASSED,
 	OUTCOME_FAILED,
-	OUTCOME_ERRORED, /* no verdict is valid */
+	OUTCOME_ERRORED, /* nothing is known of the system under test */
 	OUTCOME_STOPPED, /* by a user: there is no verdict */
 };
 
@@ -25,7 +25,8 @@ const char *outcome_word(enum outcome_kind kind);
 struct outcome {
 	enum outcome_kind kind;
 	size_t conditions;
-	size_t failed; /* conditions */
+	size_t failed;    /* conditions, those that are undecided included */
+	size_t undecided; /* left open by too few calls */
 	double duration_s;
 	bool has_duration;
 };

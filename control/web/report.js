@@ -182,7 +182,7 @@ function evidenceLinks(model, verdict) {
 }
 
 function condition(model, verdict) {
-  const box = el('div', { class: 'cond', 'data-passed': String(verdict.passed) }, shape('failed'),
+  const box = el('div', { class: 'cond', 'data-passed': String(verdict.passed) }, shape(verdict.undecided ? 'errored' : 'failed'),
     el('h3', null, roleTag(model, verdict.role), capital(withoutRole(verdict, verdict.text))),
     el('dl', { class: 'want' }, el('dt', null, 'Expected'), el('dd', null, figure(verdict.expected))),
     el('dl', { class: 'got' }, el('dt', null, 'Was'), el('dd', null, measured(verdict))));
@@ -190,6 +190,15 @@ function condition(model, verdict) {
   const links = evidenceLinks(model, verdict);
   if (links.length) box.append(el('div', { class: 'see' }, ...links));
   return box;
+}
+
+// "1 of 5 failed, 1 left open by too few calls"
+function countText(failed, all) {
+  const open = failed.filter((v) => v.undecided).length;
+  const parts = [];
+  if (failed.length > open) parts.push(`${failed.length - open} of ${all} failed`);
+  if (open) parts.push(`${open}${parts.length ? '' : ` of ${all}`} left open by too few calls`);
+  return parts.join(', ') || `all ${all} passed`;
 }
 
 function drawConditions(model) {
@@ -200,7 +209,7 @@ function drawConditions(model) {
   if (!all) {
     note.textContent = run.phase === 'done' ? '' : 'judged when the run is over';
     nodes.push(el('p', { class: 'empty' }, shape('queued'), ' ', run.phase === 'done' ? 'Nothing was judged.' : 'Not judged yet.'));
-  } else note.textContent = failed.length ? `${failed.length} of ${all} failed` : `all ${all} passed`;
+  } else note.textContent = countText(failed, all);
   if (passed.length) {
     const names = passed.slice(0, 4).map((v) => withoutRole(v, v.text)).join('; ');
     const more = passed.length > 4 ? `; and ${passed.length - 4} more` : '';

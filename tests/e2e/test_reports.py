@@ -54,6 +54,28 @@ def failed(bench):
                      for name in FORMATS}
 
 
+def test_too_few_calls_leave_a_run_open(bench):
+    """One call proves nothing about a ratio: the run is errored, and each report says why."""
+    session = bench.start(bench.single_call(duration=0.5, conditions=[
+        {"role": "caller", "condition_type": "caller-confidence-conditions", "conditions": [
+            {"figure": "answer_seizure_ratio", "type": "ge", "value": "90", "confidence": 99}]}]))
+    run = bench.wait(session)
+    assert run["status"] == "errored"
+    assert run["result_description"].startswith(
+        "caller: not enough calls to tell whether the answer-seizure ratio is at least 90 %: "
+        "100.00 % over 1 calls (between "), run
+    verdict, = (v for v in bench.api("GET", f"/runs/{session}")["run"]["verdicts"]
+                if v["condition_type"] == "caller-confidence-conditions")
+    assert verdict["undecided"] is True and verdict["passed"] is False
+    suite, = junitparser.JUnitXml.fromstring(report(bench, f"/runs/{session}/report/junit").encode())
+    reasons = [r.message for case in suite for r in case.result
+               if isinstance(r, junitparser.Skipped)]
+    assert any(r.startswith("caller: not enough calls to tell") for r in reasons), reasons
+    assert any(r == "not counted: the run is errored" for r in reasons)
+    assert "could not be decided" in report(bench, f"/runs/{session}/report/markdown")
+    assert "? too few calls" in report(bench, f"/runs/{session}/report/html")
+
+
 def test_junit_is_read_by_a_second_parser(failed):
     session, reports = failed
     xml = junitparser.JUnitXml.fromstring(reports["junit"].encode())

@@ -79,7 +79,11 @@ static void print_condition(const json_t *verdict)
 	bool passed = json_is_true(json_object_get(verdict, "passed"));
 
 	fputs("  ", stdout);
-	print_state(passed ? "passed" : "failed", 8);
+	print_state(passed ? "passed"
+		    : json_is_true(json_object_get(verdict, "undecided"))
+			    ? "errored"
+			    : "failed",
+		    8);
 	put(text_of(verdict, "text"));
 	if (text_of(verdict, "expected")[0] || text_of(verdict, "actual")[0]) {
 		fputs("\n          expected ", stdout);

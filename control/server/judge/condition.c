@@ -1,8 +1,6 @@
 #include "control/server/judge/condition.h"
 
 #include "base/str.h"
-#include "control/wire/call_end.h"
-#include "control/wire/text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,11 +10,14 @@
 #include <string.h>
 
 static const struct condition_type *const types[] = {
-	&condition_state,      &condition_pdd,           &condition_mos,
-	&condition_loss,       &condition_jitter,        &condition_rtt,
-	&condition_call_count, &condition_register_time, &condition_sip,
-	&condition_rtp,        &condition_dtmf,          &condition_cli,
-	&condition_audio,      &condition_transcription,
+	&condition_state,         &condition_pdd,
+	&condition_mos,           &condition_loss,
+	&condition_jitter,        &condition_rtt,
+	&condition_call_count,    &condition_register_time,
+	&condition_sip,           &condition_rtp,
+	&condition_dtmf,          &condition_cli,
+	&condition_audio,         &condition_confidence,
+	&condition_transcription,
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -488,22 +489,6 @@ void limit_text(char text[static LIMIT_TEXT_BYTES], const struct limit *limit,
 
 /* ---- verdicts ---- */
 
-int verdict_add(json_t *verdicts, const struct verdict *v)
-{
-	/* a text may have been cut within a UTF-8 character */
-	json_t *object = json_pack(
-		"{s:s, s:s, s:o, s:b, s:b, s:o, s:o, s:s*, s:o*}", "role",
-		v->role, "condition_type", v->condition_type, "text",
-		wire_text(v->text), "passed", v->passed, "built_in",
-		v->built_in, "expected", wire_text(v->expected), "actual",
-		wire_text(v->actual), "call", v->call, "sentence",
-		v->passed ? NULL : wire_text(v->sentence));
-
-	if (!object || json_array_append_new(verdicts, object))
-		return -ENOMEM;
-	return 0;
-}
-
 bool tally_figure(struct tally *t, const struct limit *limit, double figure)
 {
 	t->subjects++;
@@ -602,23 +587,59 @@ int tally_verdict(const struct tally *t, const struct condition *c,
 	return verdict_add(verdicts, &v);
 }
 
-bool call_failed(const struct call_record *call)
+/* ---- a role, and a run ---- */
+
+static bool replaces_calls(const struct condition *c)
 {
-	return !call->established || !call->ended_as_asked;
+	if (c->set->type == &condition_state)
+		return strncmp(ua_state_name(c->state), "CALL_", 5) == 0;
+	return c->set->type == &condition_call_count ||
+	       condition_sip_asks_refusal(c) ||
+	       condition_confidence_asks_answers(c);
 }
 
-void call_end_text(char *text, size_t size, const struct call_record *call)
+static bool replaces_registers(const struct condition *c)
 {
-	text[0] = '\0';
-	if (call->finished)
-		wire_call_refusal_text(text, size, call->event);
-	if (text[0])
-		return;
-	if (!call->finished)
-		str_print(text, size, "the agent never accounted for it");
-	else if (call->reason[0])
-		str_print(text, size, "%.200s", call->reason);
-	else
-		str_print(text, size, "ended: %.20s",
-			  call->end[0] ? call->end : "unknown");
+	return c->set->type == &condition_state && c->state <= UA_UNREGISTERING;
+}
+
+struct judge_replaced judge_conditions_replace(const struct judge_conditions *c,
+					       const char *role)
+{
+	struct judge_replaced replaced = {0};
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct condition_set *set = &c->sets[i];
+
+		if (strcmp(set->role, role) != 0)
+			continue;
+		for (size_t k = 0; k < set->count; k++) {
+			replaced.calls |= replaces_calls(&set->conditions[k]);
+			replaced.registers |=
+				replaces_registers(&set->conditions[k]);
+		}
+	}
+	return replaced;
+}
+
+static int judge_set(const struct judge_input *in,
+		     const struct condition_set *set, json_t *verdicts)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < set->count; i++)
+		err = set->type->judge(in, &set->conditions[i], verdicts);
+	if (!err && set->type->judge_set)
+		err = set->type->judge_set(in, set, verdicts);
+	return err;
+}
+
+int judge_conditions_judge(const struct judge_conditions *c,
+			   const struct judge_input *in, json_t *verdicts)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < c->count; i++)
+		err = judge_set(in, &c->sets[i], verdicts);
+	return err;
 }

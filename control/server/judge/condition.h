@@ -8,6 +8,7 @@
 #include "control/server/judge/condition_type.h"
 #include "control/server/judge/input.h"
 #include "control/server/judge/judge_conditions.h"
+#include "control/server/judge/verdict.h"
 
 enum compare {
 	COMPARE_GE,
@@ -34,8 +35,9 @@ struct condition {
 	enum ua_state state;
 	bool outgoing;
 	enum measure measure;
-	unsigned via;    /* transport of digits; 0: any */
-	unsigned choice; /* the type's own: statistic, count, ... */
+	unsigned via;      /* transport of digits; 0: any */
+	unsigned choice;   /* the type's own: statistic, count, ... */
+	double confidence; /* %, of condition_confidence */
 	const json_t *item;
 };
 
@@ -71,6 +73,10 @@ bool condition_sip_asks_refusal(const struct condition *c);
 extern const struct condition_type condition_cli;
 extern const struct condition_type condition_rtp;
 extern const struct condition_type condition_transcription;
+extern const struct condition_type condition_confidence;
+/** True for a condition of condition_confidence on the answer-seizure ratio: a
+ * call that is not established is expected. */
+bool condition_confidence_asks_answers(const struct condition *c);
 
 /* What `type` may be beside a number, and directions; NULL-terminated. */
 extern const char *const condition_compares[];
@@ -101,20 +107,6 @@ void limit_text(char text[static LIMIT_TEXT_BYTES], const struct limit *limit,
 void number_text(char text[static NUMBER_TEXT_BYTES], double value,
 		 const char *unit);
 
-struct verdict {
-	const char *role;
-	const char *condition_type;
-	const char *text;
-	bool passed;
-	bool built_in;
-	const char *expected;
-	const char *actual;   /* "": nothing to compare */
-	const char *call;     /* NULL: about no single call */
-	const char *sentence; /* when failed */
-};
-
-int verdict_add(json_t *verdicts, const struct verdict *v);
-
 /* Figures of several calls against one limit: the worst miss and the range. */
 struct tally {
 	size_t subjects;
@@ -143,15 +135,5 @@ void tally_miss(struct tally *t, const char *call, const char *actual,
 int tally_verdict(const struct tally *t, const struct condition *c,
 		  const char *text, const char *expected, const char *unit,
 		  const char *none, json_t *verdicts);
-
-/** True if a call of the role failed: it was not established, or did not end as
- * the test asked for. */
-bool call_failed(const struct call_record *call);
-
-#define CALL_END_BYTES 320
-
-/** How a call ended, for sentences: "486 Busy Here", "no answer".
- * @param text  CALL_END_BYTES hold it */
-void call_end_text(char *text, size_t size, const struct call_record *call);
 
 #endif

@@ -2,7 +2,9 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "control/server/judge/condition.h"
+#include "control/server/judge/input.h"
+#include "control/server/judge/judge_conditions.h"
+#include "control/server/judge/verdict.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,44 +12,6 @@
 #include <string.h>
 
 /* ---- default conditions ---- */
-
-/* Subjects of a role's conditions. A condition on a subject replaces the
- * default one. */
-struct spoken {
-	bool calls;
-	bool registers;
-};
-
-static bool replaces_calls(const struct condition *c)
-{
-	if (c->set->type == &condition_state)
-		return strncmp(ua_state_name(c->state), "CALL_", 5) == 0;
-	return c->set->type == &condition_call_count ||
-	       condition_sip_asks_refusal(c);
-}
-
-static bool replaces_registers(const struct condition *c)
-{
-	return c->set->type == &condition_state && c->state <= UA_UNREGISTERING;
-}
-
-static void spoken_of(struct spoken *s, const struct judge_conditions *c,
-		      const char *role)
-{
-	*s = (struct spoken){0};
-	for (size_t i = 0; i < c->count; i++) {
-		const struct condition_set *set = &c->sets[i];
-
-		if (strcmp(set->role, role) != 0 || !set->count)
-			continue;
-		for (size_t k = 0; k < set->count; k++) {
-			if (replaces_calls(&set->conditions[k]))
-				s->calls = true;
-			if (replaces_registers(&set->conditions[k]))
-				s->registers = true;
-		}
-	}
-}
 
 static int add(json_t *verdicts, const struct role_record *role,
 	       const char *text, const char *expected, const char *actual,
@@ -299,20 +263,20 @@ static int judge_role_builtins(const struct judge_input *in,
 			       const struct role_record *role, json_t *verdicts)
 {
 	struct call_counts n;
-	struct spoken spoken;
+	const struct judge_replaced replaced =
+		judge_conditions_replace(conditions, role->role);
 	int err = 0;
 
 	count_calls(&n, in, role->role);
-	spoken_of(&spoken, conditions, role->role);
-	if (role->registers && !spoken.registers)
+	if (role->registers && !replaced.registers)
 		err = judge_registered(in, role, verdicts);
 	if (!err && role->places_calls)
 		err = judge_placed(role, &n, verdicts);
-	if (!err && role->places_calls && !spoken.calls)
+	if (!err && role->places_calls && !replaced.calls)
 		err = judge_established(role, &n, verdicts);
-	if (!err && role->answers && !spoken.calls)
+	if (!err && role->answers && !replaced.calls)
 		err = judge_taken(role, &n, verdicts);
-	if (!err && !spoken.calls)
+	if (!err && !replaced.calls)
 		err = judge_ends(role, &n, verdicts);
 	return err;
 }
@@ -331,19 +295,7 @@ static int builtin_judge(const struct judge_input *in,
 	return err ? err : judge_sipps(in, verdicts);
 }
 
-/* ---- the conditions ---- */
-
-static int judge_set(const struct judge_input *in,
-		     const struct condition_set *set, json_t *verdicts)
-{
-	int err = 0;
-
-	for (size_t i = 0; !err && i < set->count; i++)
-		err = set->type->judge(in, &set->conditions[i], verdicts);
-	if (!err && set->type->judge_set)
-		err = set->type->judge_set(in, set, verdicts);
-	return err;
-}
+/* ---- the description ---- */
 
 /* Join sentences up to the ceiling, and count the others. */
 struct sentences {
@@ -422,7 +374,8 @@ static void add_flaws(struct sentences *s, const struct judge_input *in)
 	}
 }
 
-static void add_failures(struct sentences *s, const json_t *verdicts)
+static void add_failures(struct sentences *s, const json_t *verdicts,
+			 bool undecided)
 {
 	const json_t *verdict;
 	size_t i;
@@ -432,10 +385,28 @@ static void add_failures(struct sentences *s, const json_t *verdicts)
 		const char *text =
 			json_string_value(json_object_get(verdict, "sentence"));
 
-		if (json_is_true(json_object_get(verdict, "passed")))
+		if (json_is_true(json_object_get(verdict, "passed")) ||
+		    json_is_true(json_object_get(verdict, "undecided")) !=
+			    undecided)
 			continue;
 		sentence_add(s, text ? text : "a condition failed");
 	}
+}
+
+/* What is certain goes before what is not: a fault of the tester, a condition
+ * that failed, one that too few calls leave open. */
+static enum judge_status give_reasons(struct sentences *s,
+				      const struct judge_input *in,
+				      const json_t *verdicts)
+{
+	add_flaws(s, in);
+	if (s->text.used)
+		return JUDGE_ERRORED;
+	add_failures(s, verdicts, false);
+	if (s->text.used)
+		return JUDGE_FAILED;
+	add_failures(s, verdicts, true);
+	return s->text.used ? JUDGE_ERRORED : JUDGE_PASSED;
 }
 
 int judge_run(struct judge_result *ret, struct judge_input *in,
@@ -451,17 +422,11 @@ int judge_run(struct judge_result *ret, struct judge_input *in,
 	err = verdicts ? judge_input_link(in) : -ENOMEM;
 	if (!err)
 		err = builtin_judge(in, conditions, verdicts);
-	for (size_t i = 0; !err && i < conditions->count; i++)
-		err = judge_set(in, &conditions->sets[i], verdicts);
+	if (!err)
+		err = judge_conditions_judge(conditions, in, verdicts);
 	if (err)
 		goto out;
-	add_flaws(&sentences, in);
-	if (sentences.text.used)
-		status = JUDGE_ERRORED;
-	else
-		add_failures(&sentences, verdicts);
-	if (status == JUDGE_PASSED && sentences.text.used)
-		status = JUDGE_FAILED;
+	status = give_reasons(&sentences, in, verdicts);
 	if (status == JUDGE_PASSED && !json_array_size(verdicts)) {
 		status = JUDGE_FAILED;
 		sentence_add(&sentences,

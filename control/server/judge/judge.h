@@ -16,7 +16,7 @@ struct judge_input;
 enum judge_status {
 	JUDGE_PASSED,
 	JUDGE_FAILED,
-	JUDGE_ERRORED, /* the tester itself failed: no verdict is valid */
+	JUDGE_ERRORED, /* the tester itself failed, or too few calls to tell */
 };
 
 struct judge_result {

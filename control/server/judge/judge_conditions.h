@@ -10,6 +10,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+struct judge_input;
+
 #define JUDGE_CONDITIONS_MAX 200u /* of a run, over all roles and types */
 
 #define JUDGE_POINTER_BYTES 256
@@ -54,5 +56,18 @@ bool judge_conditions_need_points(const struct judge_conditions *c);
 /** True if a condition needs the role's audio decoded. */
 bool judge_conditions_need_audio(const struct judge_conditions *c,
 				 const char *role);
+
+/* Built-in rules that the conditions of a role replace. */
+struct judge_replaced {
+	bool calls; /* are established, are taken, end as the test asks */
+	bool registers;
+};
+
+struct judge_replaced judge_conditions_replace(const struct judge_conditions *c,
+					       const char *role);
+
+/** Add a verdict for each condition. @param in  linked @return 0; -ENOMEM */
+int judge_conditions_judge(const struct judge_conditions *c,
+			   const struct judge_input *in, json_t *verdicts);
 
 #endif
