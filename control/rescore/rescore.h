@@ -112,6 +112,10 @@ const char *rescore_codec_name(const struct rescore *r,
  * @return new; NULL: no memory */
 char *rescore_sentence(const struct rescore *r, const struct rescore_stream *s);
 
+/** Addresses, ports and SSRC of a stream, as `offhook analyze --json` prints them, too.
+ * @return new; NULL: no memory */
+json_t *rescore_key_json(const struct flow_key *k);
+
 /** Rescore all streams.
  * @return what docs/reference/rescore.md calls JSON, new; NULL: no memory */
 json_t *rescore_json(struct rescore *r);

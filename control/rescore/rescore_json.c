@@ -17,7 +17,7 @@ static json_t *number_or_null(bool known, double x)
 	return known ? json_real(x) : json_null();
 }
 
-static json_t *json_key(const struct flow_key *k)
+json_t *rescore_key_json(const struct flow_key *k)
 {
 	char src[ADDRESS_TEXT_BYTES];
 	char dst[ADDRESS_TEXT_BYTES];
@@ -136,7 +136,7 @@ static json_t *json_stream_of(const struct rescore *r,
 	rtp_stream_counters(&s->stream->stream, &n);
 	o = json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:o}", "interface",
 		      s->part->name[0] ? wire_text(s->part->name) : json_null(),
-		      "key", json_key(&s->stream->key), "codec",
+		      "key", rescore_key_json(&s->stream->key), "codec",
 		      wire_text(rescore_codec_name(r, s, &own)), "packets",
 		      (json_int_t)n.packets, "expected", (json_int_t)n.expected,
 		      "lost", (json_int_t)n.lost, "network_ms",

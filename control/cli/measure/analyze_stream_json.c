@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "control/cli/measure/emodel.h"
+#include "control/rescore/rescore.h"
 
 static const char *const series_names[DETAIL_SERIES_COUNT] = {
 	"ipdv_ms", "jit_ms", "delta_ms", "pdv_ms"};
@@ -32,20 +33,6 @@ json_t *json_distribution(const struct distribution *d)
 		d->p95, "stddev_pop", d->stddev, "stddev_samp",
 		number_or_null(d->n > 1,
 			       d->n > 1 ? d->stddev * sqrt(n / (n - 1)) : 0));
-}
-
-json_t *json_key(const struct flow_key *k)
-{
-	char src[ADDRESS_TEXT_BYTES];
-	char dst[ADDRESS_TEXT_BYTES];
-	char ssrc[9];
-
-	address_groups(&k->src, src);
-	address_groups(&k->dst, dst);
-	snprintf(ssrc, sizeof(ssrc), "%08" PRIx32, k->ssrc);
-	return json_pack("{s:s, s:i, s:s, s:i, s:s}", "src", src, "sport",
-			 (int)k->sport, "dst", dst, "dport", (int)k->dport,
-			 "ssrc", ssrc);
 }
 
 static json_t *json_counters(const struct rtp_stream *s,
@@ -330,7 +317,7 @@ json_t *json_stream(struct capture_stream *s, double *scratch)
 	bool known;
 
 	rtp_stream_counters(r, &n);
-	json_object_set_new(o, "key", json_key(&s->key));
+	json_object_set_new(o, "key", rescore_key_json(&s->key));
 	json_object_set_new(o, "announced", json_boolean(s->announced));
 	json_object_set_new(o, "counters", json_counters(r, &n));
 	json_object_set_new(o, "loss_pct",

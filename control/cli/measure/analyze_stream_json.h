@@ -12,10 +12,6 @@
  * @return new reference; NULL: out of memory */
 json_t *json_distribution(const struct distribution *d);
 
-/** Encode addresses, ports and SSRC. @return new reference; NULL: out of memory
- */
-json_t *json_key(const struct flow_key *k);
-
 /**
  * Encode all figures of a stream except `intervals`.
  * @param scratch  SKEW_SCRATCH(SKEW_WINDOWS_CAPTURE) doubles

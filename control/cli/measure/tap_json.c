@@ -4,6 +4,7 @@
 
 #include "control/cli/measure/analyze_stream_json.h"
 #include "control/cli/measure/tap.h"
+#include "control/rescore/rescore.h"
 #include "control/wire/json.h"
 
 static json_int_t count(uint64_t n)
@@ -41,8 +42,8 @@ static json_t *begin(const char *type, const struct capture_stream *s,
 		     const char *codec)
 {
 	return json_pack("{s:s, s:o, s:b, s:s*}", "type", type, "key",
-			 json_key(&s->key), "announced", s->announced, "codec",
-			 codec[0] ? codec : NULL);
+			 rescore_key_json(&s->key), "announced", s->announced,
+			 "codec", codec[0] ? codec : NULL);
 }
 
 int tap_print_interval(FILE *out, const struct capture_stream *s,
