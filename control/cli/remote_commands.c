@@ -6,9 +6,7 @@
 #include "control/cli/command/commands.h"
 #include "control/cli/common/exit_code.h"
 #include "control/cli/local/local.h"
-#include "control/cli/record/key_create.h"
 #include "control/cli/record/record_edit.h"
-#include "control/cli/record/record_names.h"
 #include "control/cli/record/record_verbs.h"
 #include "control/cli/rescore/rescore.h"
 #include "control/cli/run/run_start.h"
@@ -40,7 +38,7 @@ static const struct remote_verb verbs[] = {
 	{"run", "ladder", run_ladder_main},
 	{"run", "download", run_download_main},
 	{"run", "compare", run_compare_main},
-	{"key", "create", key_create_main},
+	{"key", "create", record_key_create},
 	{"project", "run", run_start_project},
 	{"scenario", "run", run_start_scenario},
 	{"test", "export", record_test_export},

@@ -5,6 +5,7 @@
 #include "control/cli/client/fields.h"
 #include "control/cli/client/record_kinds.h"
 #include "control/cli/code/code_schema.h"
+#include "control/cli/command/commands.h"
 #include "control/cli/common/exit_code.h"
 #include "control/cli/common/table.h"
 #include "control/cli/common/terminal.h"
@@ -351,4 +352,42 @@ int record_artifact_save(struct client *client, int argc, char **argv)
 	if (!status && c.field_count > 1)
 		status = client_usage("%s is too much", c.fields[1]);
 	return status ? status : save(&c);
+}
+
+int record_key_create(struct client *c, int argc, char **argv)
+{
+	int status = record_verb_main(c, "key", argc, argv);
+
+	if (!status)
+		fputs("offhook: keep the secret: it is not shown again. "
+		      "OFFHOOK_KEY takes public_key:secret\n",
+		      stderr);
+	return status;
+}
+
+int record_names_main(struct client *client, int argc, char **argv)
+{
+	const struct record_kind *kind =
+		argc == 2 ? record_kind_find(argv[1]) : NULL;
+	const struct command *command = kind ? command_find(argv[1]) : NULL;
+	json_t *rows, *row;
+	size_t i;
+	int status;
+
+	if (!command || !command->names)
+		return client_usage("names of which records?");
+	rows = json_array();
+	status = client_list(client, kind->path, kind->plural, rows);
+	json_array_foreach(rows, i, row)
+	{
+		const char *name =
+			json_string_value(json_object_get(row, "name"));
+
+		if (name) {
+			terminal_print(stdout, name, 0);
+			putchar('\n');
+		}
+	}
+	json_decref(rows);
+	return status;
 }
