@@ -332,16 +332,33 @@ static int point_row(const struct db_value *row, size_t columns, void *arg)
 	return q->w->err;
 }
 
-/* @param names  query of the names in $3, a JSON array */
-#define SERIES_OF(names)                                                            \
-	"SELECT s.id, s.role, s.dir, s.measure, p.t, sum(p.n),"                     \
-	" min(p.min), sum(p.avg * p.n) / sum(p.n), max(p.max)"                      \
-	" FROM series s JOIN point p ON p.series_id = s.id"                         \
-	" WHERE s.run_id = $1 AND " RUN_HAS(                                        \
-		"metrics") " AND (CAST($3 AS TEXT) IS NULL OR s.measure IN (" names \
-			   "))"                                                     \
-			   " GROUP BY s.id, s.role, s.dir, s.measure, p.t"          \
-			   " ORDER BY s.measure, s.role DESC, s.dir, s.id, p.t LIMIT $2"
+/* Points of a run by series and time, those of several leases taken together. $3: a
+ * JSON array of the names of measures, or NULL. PostgreSQL would sort all points, by
+ * texts: there each series is read in the order of its index instead
+ * (docs/internals/postgresql.md, "Large data"). */
+#define SERIES_ORDER \
+	" ORDER BY s.measure, s.role DESC, s.dir, s.id, p.t LIMIT $2"
+static const char sqlite_series[] =
+	"SELECT s.id, s.role, s.dir, s.measure, p.t, sum(p.n),"
+	" min(p.min), sum(p.avg * p.n) / sum(p.n), max(p.max)"
+	" FROM series s JOIN point p ON p.series_id = s.id"
+	" WHERE s.run_id = $1 AND " RUN_HAS(
+		"metrics") " AND (CAST($3 AS TEXT) IS NULL OR s.measure IN "
+			   "(SELECT value FROM json_each($3)))"
+			   " GROUP BY s.id, s.role, s.dir, s.measure, "
+			   "p.t" SERIES_ORDER;
+static const char postgresql_series[] =
+	"SELECT s.id, s.role, s.dir, s.measure, p.t, p.n, p.min, p.avg, p.max"
+	" FROM (SELECT id, role, dir, measure FROM series"
+	" WHERE run_id = $1 AND " RUN_HAS(
+		"metrics") " AND (CAST($3 AS TEXT) IS NULL OR measure IN "
+			   "(SELECT json_array_elements_text(CAST($3 AS "
+			   "JSON)))) ORDER BY measure, role DESC, dir, id) s "
+			   "CROSS JOIN LATERAL (SELECT t, CAST(sum(n) AS "
+			   "BIGINT) AS n, min(min) AS min, sum(avg * n) / "
+			   "sum(n) AS avg, max(max) AS max FROM point WHERE "
+			   "series_id = s.id GROUP BY t ORDER BY t) "
+			   "p" SERIES_ORDER;
 
 /* @param measures  a JSON array of names; NULL: all */
 static int write_series(struct store *store, int64_t run_id,
@@ -349,9 +366,7 @@ static int write_series(struct store *store, int64_t run_id,
 			const char *name)
 {
 	struct db *db = store_reader(store);
-	const char *sql = db_choose(
-		db, SERIES_OF("SELECT value FROM json_each($3)"),
-		SERIES_OF("SELECT json_array_elements_text(CAST($3 AS JSON))"));
+	const char *sql = db_choose(db, sqlite_series, postgresql_series);
 	const struct db_value params[] = {DB_I(run_id), DB_I(REPORT_POINTS_MAX),
 					  db_text(measures)};
 	struct series_query q = {.w = w, .series_id = -1};
