@@ -248,6 +248,30 @@ def test_a_poll_at_one_gets_the_run_of_the_other(pair, lab):
         assert agent.post("/disconnect").ok
 
 
+def test_what_is_not_announced_is_found(pair, lab):
+    """As when a controller is killed before it tells: a change that no NOTIFY follows."""
+    a, b = pair
+    _, (test,) = lab.project("passed")
+    run = b.api("POST", f"/tests/{test}/run", {})["data"]["session_id"]
+    of_run = "WHERE run_id = (SELECT id FROM run WHERE session_id = ?)"
+    with postgresql.Connection(a.conf["database"]) as db:
+        db.execute("UPDATE lease SET state = 'offered', epoch = epoch + 1, "
+                   "expires_at = 9000000000000 " + of_run, [run])
+    db.close()
+    agent = FakeAgent(a, lab.token, f"agent at {a.url}", capacity=1)
+    got = []
+    waiting = threading.Thread(target=lambda: got.append(agent.poll(timeout=40)))
+    waiting.start()
+    until(lambda: any(x["pool_id"] == lab.pool and x["state"] == "online"
+                      for x in b.api("GET", "/agents?count=1000")["agents"]))
+    with postgresql.Connection(a.conf["database"]) as db:
+        db.execute("UPDATE lease SET state = 'waiting', expires_at = NULL " + of_run, [run])
+    db.close()
+    waiting.join()
+    (job,), = got
+    assert job["session_id"] == run and agent.start(job).ok and agent.finish(job).ok
+
+
 def agent_name(agent):
     return f"agent at {agent.controller.url}"
 
