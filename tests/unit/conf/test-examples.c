@@ -83,7 +83,7 @@ static void check_example(const char *name, const struct conf_schema *schema,
 		else if (keys[i].type == CONF_TEXT)
 			keys[i].fallback = "(unset)";
 		else if (keys[i].min == strtoull(keys[i].fallback, NULL, 10))
-			keys[i].fallback = "1025";
+			keys[i].max = UINT64_MAX, keys[i].fallback = "1025";
 		else
 			keys[i].min = 0, keys[i].fallback = "0";
 	}
