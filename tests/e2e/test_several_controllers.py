@@ -219,10 +219,10 @@ def test_no_lease_is_given_twice(pair, lab):
     for thread in threads:
         thread.start()
     until(lambda: sum(given.values()) >= len(runs))
-    for agent in agents:  # ends a poll that waits
-        assert agent_of(agent).post("/disconnect").ok
-    for thread in threads:
-        thread.join()
+    for agent, thread in zip(agents, threads):
+        while thread.is_alive():  # ends a poll that waits; it may come only now
+            assert agent_of(agent).post("/disconnect").ok
+            thread.join(0.2)
     assert set(given.values()) == {1} and len(given) == len(runs)
     for run in runs:
         until(lambda: b.api("GET", f"/runs/{run}")["run"]["is_finished"])
