@@ -7,6 +7,9 @@ from pathlib import Path
 import logs
 from controller import build_dir
 
+# For the environment: the machine that runs the tests may stand still. Only test_saturation.py is about that.
+UNJUDGED = {"OFFHOOK_SATURATION_SEND_LATENESS": "0", "OFFHOOK_SATURATION_LOOP_LATENESS": "0"}
+
 
 def children(parent):
     """(pid, command line as a list) of each child of a process (none without /proc)."""
@@ -46,10 +49,7 @@ class Agent:
         self.conf = {"controller": controller_url, "name": name,
                      "join_token": join_token, "state_dir": self.state_dir,
                      "bind": "127.0.0.1", "rtp_min": rtp[0], "rtp_max": rtp[1],
-                     "stop_s": 5, "log_level": "debug",
-                     # the machine that runs the tests may stand still: only
-                     # test_saturation.py is about that
-                     "saturation_send_lateness": 0, "saturation_loop_lateness": 0, **conf}
+                     "stop_s": 5, "log_level": "debug", **conf}
 
     def start(self):
         self.conf_file.write_text("".join(

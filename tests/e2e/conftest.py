@@ -9,6 +9,7 @@ from _pytest.assertion import rewrite
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import agent  # noqa: E402
 import contract  # noqa: E402
 import logs  # noqa: E402
 import sip_witness  # noqa: E402
@@ -16,6 +17,8 @@ from netns import cable  # noqa: E402
 from ports import PortBlock  # noqa: E402
 
 contract.install()
+
+os.environ.update(agent.UNJUDGED)
 
 # pytest sets and deletes PYTEST_CURRENT_TEST for each phase of a test, while the threads of a
 # fixture may be copying the environment (requests does for each request): os.environ then

@@ -10,15 +10,23 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from agent import children
+from agent import UNJUDGED, children
 from bench import Bench, evidence
 from engine import Engine
 from peers import SippCallee
 
-# the defaults, which the tests' agents leave out
-LIMITS = {"saturation_send_lateness": 20, "saturation_loop_lateness": 100}
 # what a quota and a nice value apply to
-PLAIN = {**LIMITS, "media_scheduling": "normal"}
+PLAIN = {"media_scheduling": "normal"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def judged():
+    """By the agent's defaults, which conftest.py switches off for the other tests"""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in UNJUDGED:
+            patch.delenv(name)
+        yield
+
 
 
 def saturated(e):
@@ -82,7 +90,7 @@ def stopped(pids):
 
 
 def test_a_healthy_agent_passes_and_one_that_is_stopped_does_not(tmp_path, ports):
-    with Bench(tmp_path, ports, agent_conf=LIMITS) as bench:
+    with Bench(tmp_path, ports) as bench:
         run, report = bench.run(bench.single_call(duration=3, conditions=[]))
         worst = any(saturated(evidence(report, role)) for role in ("caller", "callee"))
         # where the machine itself stood still, the sentence is right to say so
@@ -181,7 +189,7 @@ def test_an_agent_with_busy_neighbours_waits_for_a_processor(tmp_path, ports):
 
 def test_a_target_that_is_starved_fails_the_run(tmp_path, ports):
     """The agent is in time, the phone that it calls is not."""
-    with Bench(tmp_path, ports, agent_conf=LIMITS, proxy=False) as bench, \
+    with Bench(tmp_path, ports, proxy=False) as bench, \
             SippCallee(tmp_path, ports.phone, ports.relay) as phone:
         test = bench.api("POST", "/tests", {
             "name": "starved target", "project_id": bench.project_id, "scenario": "single-call",
