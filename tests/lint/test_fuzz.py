@@ -37,6 +37,8 @@ def listed():
 def test_every_target_is_listed():
     there = {f"{p.parent.name}/{p.stem[len('fuzz-'):]}" for p in ROOT.glob("tests/fuzz/*/fuzz-*.c")}
     assert sorted(there) == sorted(listed())
+    for folder in {t.split("/")[0] for t in there}:  # so that tools/fuzz knows their programs
+        assert f"'fuzz-{folder}-" in (ROOT / f"tests/fuzz/{folder}/meson.build").read_text(), folder
     assert sorted(re.findall(r"^\| `(\S+)` \|", (ROOT / PAGE).read_text(), re.M)) == sorted(there)
 
 
