@@ -221,18 +221,17 @@ static void clause(struct clauses *c, const char *fmt, ...)
 
 static void clause(struct clauses *c, const char *fmt, ...)
 {
-	size_t room;
+	char text[TEXT_BYTES];
 	va_list args;
 	int n;
 
-	if (c->count++)
-		c->used += (size_t)snprintf(c->text + c->used,
-					    sizeof(c->text) - c->used, "; ");
-	room = sizeof(c->text) - c->used;
 	va_start(args, fmt);
-	n = vsnprintf(c->text + c->used, room, fmt, args);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	c->used += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
+	n = str_print(c->text + c->used, sizeof(c->text) - c->used, "%s%s",
+		      c->count++ ? "; " : "", text);
+	if (n > 0)
+		c->used += (size_t)n;
 }
 
 /* Whether more than the share that is allowed was late. */

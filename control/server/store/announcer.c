@@ -112,8 +112,10 @@ static int run(struct announcer *a, const char *sql)
 {
 	PGresult *result = ask(a, sql);
 
+	if (!result)
+		return -ENOTCONN;
 	PQclear(result);
-	return result ? 0 : -ENOTCONN;
+	return 0;
 }
 
 /* @return 1 it is another one than before; 0; -ENOTCONN */
