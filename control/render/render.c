@@ -74,29 +74,3 @@ int render_end(struct render *r)
 	}
 	return d.err;
 }
-
-static int render_one(enum render_format format, struct buf *out,
-		      const json_t *report)
-{
-	struct render r;
-	int err = render_begin(&r, format, out, NULL);
-
-	if (!err)
-		err = render_run(&r, report);
-	return err ? err : render_end(&r);
-}
-
-int render_junit(struct buf *out, const json_t *report)
-{
-	return render_one(RENDER_JUNIT, out, report);
-}
-
-int render_markdown(struct buf *out, const json_t *report)
-{
-	return render_one(RENDER_MARKDOWN, out, report);
-}
-
-int render_html(struct buf *out, const json_t *report)
-{
-	return render_one(RENDER_HTML, out, report);
-}

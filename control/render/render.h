@@ -38,17 +38,6 @@ struct buf;
 #define RENDER_MARKDOWN_BYTES ((size_t)1 << 20) /* GitHub's, of a summary */
 #define RENDER_HTML_BYTES     ((size_t)64 << 20)
 
-/**
- * Append the report of one run as a whole document.
- * @param report  borrowed; as above
- * @return 0; -ENOMEM; -EMSGSIZE the buffer's ceiling (out: incomplete)
- */
-int render_junit(struct buf *out, const json_t *report);
-int render_markdown(struct buf *out, const json_t *report);
-int render_html(struct buf *out, const json_t *report);
-
-/* ---- several runs in one document ---- */
-
 enum render_format {
 	RENDER_JUNIT,
 	RENDER_MARKDOWN,
@@ -70,15 +59,15 @@ struct render {
  * @param head    NULL: of one run. Else {project_name, run_status, created_at,
  *                stopped_at, report_url, runs: [{test_name, status, attempt,
  *                session_id, result_description}]}
- * @return as render_junit()
+ * @return 0; -ENOMEM; -EMSGSIZE the buffer's ceiling (out: incomplete)
  */
 int render_begin(struct render *r, enum render_format format, struct buf *out,
 		 const json_t *head);
 
-/** Append a run. @return as render_junit() */
+/** Append a run. @param report  borrowed; as above @return as render_begin() */
 int render_run(struct render *r, const json_t *report);
 
-/** End the document. @return as render_junit() */
+/** End the document. @return as render_begin() */
 int render_end(struct render *r);
 
 #endif

@@ -292,11 +292,6 @@ struct remote *client_remote(struct client *c)
 	return c->remote;
 }
 
-const char *client_url(const struct client *c)
-{
-	return c->used_url;
-}
-
 /* ---- requests ---- */
 
 /* @return NULL: none is known */

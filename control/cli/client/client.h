@@ -58,9 +58,6 @@ int client_connect_to(struct client *c, const char *url, const char *key);
 /** The connection. @return NULL before client_connect() succeeded */
 struct remote *client_remote(struct client *c);
 
-/** The URL of the controller, after client_connect(). */
-const char *client_url(const struct client *c);
-
 /**
  * Send a request, connecting first.
  * @param body  sent as JSON; NULL: none

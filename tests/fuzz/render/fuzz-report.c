@@ -9,6 +9,17 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static int render(enum render_format format, struct buf *out,
+		  const json_t *report)
+{
+	struct render r;
+	int err = render_begin(&r, format, out, NULL);
+
+	if (!err)
+		err = render_run(&r, report);
+	return err ? err : render_end(&r);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	json_t *report =
@@ -18,10 +29,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!report)
 		return 0;
 	buf_init(&out, RENDER_HTML_BYTES);
-	render_junit(&out, report);
-	render_markdown(&out, report);
+	render(RENDER_JUNIT, &out, report);
+	render(RENDER_MARKDOWN, &out, report);
 	out.used = 0;
-	if (render_html(&out, report) == 0 && strstr(out.data, "<script"))
+	if (render(RENDER_HTML, &out, report) == 0 &&
+	    strstr(out.data, "<script"))
 		abort();
 	buf_release(&out);
 	json_decref(report);

@@ -46,15 +46,24 @@ static json_t *report_of(const char *status, const char *name,
 	return report;
 }
 
-typedef int(render_fn)(struct buf *out, const json_t *report);
+static int render_one(enum render_format format, struct buf *out,
+		      const json_t *report)
+{
+	struct render r;
+	int err = render_begin(&r, format, out, NULL);
+
+	if (!err)
+		err = render_run(&r, report);
+	return err ? err : render_end(&r);
+}
 
 /* @return the document; freed by the caller */
-static char *rendered(render_fn *render, json_t *report, size_t ceiling)
+static char *rendered(enum render_format format, json_t *report, size_t ceiling)
 {
 	struct buf out;
 
 	buf_init(&out, ceiling);
-	assert_int_equal(render(&out, report), 0);
+	assert_int_equal(render_one(format, &out, report), 0);
 	json_decref(report);
 	return out.data;
 }
@@ -75,7 +84,7 @@ static void check(char *text, const char *const *has, const char *const *hasnot)
 static void test_junit_failed_run(void **state)
 {
 	(void)state;
-	check(rendered(render_junit,
+	check(rendered(RENDER_JUNIT,
 		       report_of("failed", "t", "MOS was 4.4", ""),
 		       RENDER_JUNIT_BYTES),
 	      LIST("<testsuite name=\"t\" id=\"0\" tests=\"4\" failures=\"2\" "
@@ -96,7 +105,7 @@ static void test_junit_failed_run(void **state)
 static void test_junit_errored_run_skips_its_conditions(void **state)
 {
 	(void)state;
-	check(rendered(render_junit,
+	check(rendered(RENDER_JUNIT,
 		       report_of("errored", "t", "packets were dropped", ""),
 		       RENDER_JUNIT_BYTES),
 	      LIST("failures=\"0\" errors=\"1\" skipped=\"3\"",
@@ -115,7 +124,7 @@ static void test_junit_has_the_evidence_of_the_agents(void **state)
 				      "throttled", 41, "steal_pct", 12.5,
 				      "send_lateness_ms", "p99", 212.25, "role",
 				      "b", "packets_late", 0));
-	check(rendered(render_junit, report, RENDER_JUNIT_BYTES),
+	check(rendered(RENDER_JUNIT, report, RENDER_JUNIT_BYTES),
 	      LIST("<property name=\"a.tester.send_lateness_p99_ms\" "
 		   "value=\"212.25\"/>",
 		   "<property name=\"a.tester.packets_late\" value=\"37\"/>",
@@ -131,7 +140,7 @@ static void test_junit_stopped_run_is_skipped(void **state)
 
 	(void)state;
 	json_object_del(report, "verdicts");
-	check(rendered(render_junit, report, RENDER_JUNIT_BYTES),
+	check(rendered(RENDER_JUNIT, report, RENDER_JUNIT_BYTES),
 	      LIST("tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\"",
 		   "<skipped message="),
 	      LIST("<failure", "<error"));
@@ -140,7 +149,7 @@ static void test_junit_stopped_run_is_skipped(void **state)
 static void test_junit_has_only_characters_of_xml(void **state)
 {
 	(void)state;
-	check(rendered(render_junit,
+	check(rendered(RENDER_JUNIT,
 		       report_of("failed", "\\u0001\\u001b\\ufffe\\u0085x",
 				 "]]><a b=\\\"1\\\">&amp;", ""),
 		       RENDER_JUNIT_BYTES),
@@ -152,7 +161,7 @@ static void test_junit_has_only_characters_of_xml(void **state)
 static void test_markdown_failed_run(void **state)
 {
 	(void)state;
-	check(rendered(render_markdown,
+	check(rendered(RENDER_MARKDOWN,
 		       report_of("failed", "t", "MOS was 4.4", ""),
 		       RENDER_MARKDOWN_BYTES),
 	      LIST("# ❌ t: failed\n", "failed: 1 of 3 conditions failed.",
@@ -165,7 +174,7 @@ static void test_markdown_failed_run(void **state)
 static void test_markdown_hostile_text_stays_text(void **state)
 {
 	(void)state;
-	check(rendered(render_markdown,
+	check(rendered(RENDER_MARKDOWN,
 		       report_of("errored",
 				 "<img src=x>[a](http://b)|`c`\\n# @d www.e",
 				 "x", ""),
@@ -178,7 +187,7 @@ static void test_markdown_hostile_text_stays_text(void **state)
 static void test_html_hostile_text_stays_text(void **state)
 {
 	(void)state;
-	check(rendered(render_html,
+	check(rendered(RENDER_HTML,
 		       report_of("failed", "<script>1</script>",
 				 "<a onclick=\\\"x\\\">", "</pre><script>"),
 		       RENDER_HTML_BYTES),
@@ -201,9 +210,9 @@ static void test_links_are_http_only(void **state)
 	json_object_set_new(json_object_get(report, "run"), "report_url",
 			    json_string("javascript:alert(1)"));
 	json_incref(report);
-	check(rendered(render_html, report, RENDER_HTML_BYTES), LIST("passed"),
+	check(rendered(RENDER_HTML, report, RENDER_HTML_BYTES), LIST("passed"),
 	      LIST("javascript"));
-	check(rendered(render_markdown, report, RENDER_MARKDOWN_BYTES),
+	check(rendered(RENDER_MARKDOWN, report, RENDER_MARKDOWN_BYTES),
 	      LIST("passed"), LIST("javascript"));
 }
 
@@ -235,15 +244,15 @@ static void test_large_reports_are_bounded_and_say_so(void **state)
 
 	(void)state;
 	json_incref(report);
-	check(rendered(render_junit, json_incref(report), RENDER_JUNIT_BYTES),
+	check(rendered(RENDER_JUNIT, json_incref(report), RENDER_JUNIT_BYTES),
 	      LIST("tests=\"2001\" failures=\"2\"", ", was last",
 		   "18001 conditions are left out"),
 	      LIST());
-	check(rendered(render_html, json_incref(report), RENDER_HTML_BYTES),
+	check(rendered(RENDER_HTML, json_incref(report), RENDER_HTML_BYTES),
 	      LIST("<td>last</td>", "19001 conditions are left out",
 		   "19802 calls are left out"),
 	      LIST());
-	check(rendered(render_markdown, report, RENDER_MARKDOWN_BYTES),
+	check(rendered(RENDER_MARKDOWN, report, RENDER_MARKDOWN_BYTES),
 	      LIST("| last |"), LIST());
 	json_decref(report);
 }
@@ -258,7 +267,7 @@ static void test_markdown_with_the_most_failures_fits(void **state)
 	{
 		json_object_set_new(verdict, "passed", json_false());
 	}
-	check(rendered(render_markdown, report, RENDER_MARKDOWN_BYTES / 2),
+	check(rendered(RENDER_MARKDOWN, report, RENDER_MARKDOWN_BYTES / 2),
 	      LIST("451 more failed conditions are left out"), LIST());
 }
 
@@ -269,8 +278,8 @@ static void test_ceiling_of_the_buffer_is_an_error(void **state)
 
 	(void)state;
 	buf_init(&out, 100);
-	assert_true(render_junit(&out, report) < 0);
-	assert_true(render_html(&out, report) < 0);
+	assert_true(render_one(RENDER_JUNIT, &out, report) < 0);
+	assert_true(render_one(RENDER_HTML, &out, report) < 0);
 	buf_release(&out);
 	json_decref(report);
 }
