@@ -8,6 +8,7 @@ import time
 
 import pytest
 import requests
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
@@ -256,7 +257,8 @@ def test_in_a_browser(fresh):
             return chrome.find_element(By.CSS_SELECTOR, css)
 
         def wait(condition):
-            WebDriverWait(chrome, 60).until(lambda _: condition())
+            WebDriverWait(chrome, 60, ignored_exceptions=[StaleElementReferenceException]).until(
+                lambda _: condition())
 
         def fill(form, **values):
             for name, value in values.items():

@@ -95,7 +95,9 @@ def found(browser, css):
 
 
 def waits(browser, condition):
-    return WebDriverWait(browser, 60).until(lambda _: condition())
+    # a live page may draw an element again while it is read
+    return WebDriverWait(browser, 60, ignored_exceptions=[StaleElementReferenceException]).until(
+        lambda _: condition())
 
 
 def press(browser, node):
