@@ -29,10 +29,12 @@ static gnutls_session_t session_of(const struct exchange *x)
 static void refuse(struct exchange *x, struct reply *rep, const char *agent,
 		   const char *code, const char *reason)
 {
+	json_t *value = json_string(code);
 	unsigned omitted = 0;
 
 	reply_problem(rep, 403, "%s", reason);
-	reply_member(rep, "certificate", json_string(code));
+	reply_member(rep, "certificate", value);
+	json_decref(value);
 	/* the next try must be able to show another one */
 	x->last = true;
 	/* Who has a certificate is known; of others only some are logged. */
