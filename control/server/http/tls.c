@@ -29,14 +29,19 @@ struct tls {
  * starts, and cleared after its end. */
 static struct tls *serving;
 
+/* One file may hold key and certificate, so both are wiped. */
+static void text_release(char *text)
+{
+	if (!text)
+		return;
+	sodium_memzero(text, strlen(text));
+	free(text);
+}
+
 static void pem_release(struct pem *pem)
 {
-	if (pem->key)
-		sodium_memzero(pem->key, strlen(pem->key));
-	if (pem->certificate) /* one file may hold both */
-		sodium_memzero(pem->certificate, strlen(pem->certificate));
-	free(pem->key);
-	free(pem->certificate);
+	text_release(pem->key);
+	text_release(pem->certificate);
 	*pem = (struct pem){.key = NULL};
 }
 
