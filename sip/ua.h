@@ -57,7 +57,8 @@ uint16_t sip_ua_port(const struct sip_ua *ua);
 
 /**
  * SIP datagrams that the kernel dropped before they were read.
- * @return 0; -ENOTSUP: not a native user agent; -errno: unknown (ret unchanged)
+ * @return 0; -ENOTSUP: the user agent is baresip or SIPp, whose sockets are not ours;
+ * -errno: the kernel does not tell (ret unchanged)
  */
 int sip_ua_receive_drops(const struct sip_ua *ua, uint64_t *ret);
 

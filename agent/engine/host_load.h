@@ -1,7 +1,7 @@
 /**
- * What the host took from this process: time stolen by a hypervisor, throttling by
- * control groups, waiting for a processor; and what the process used. Files are opened
- * before the sandbox closes and read once an interval.
+ * How much processor time this process used, and why it got less than it wanted: steal
+ * by a hypervisor, throttling by control groups, waiting for a processor. The files of
+ * /proc and /sys are opened before the sandbox forbids it, and read once an interval.
  * Source: proc_stat(5), Documentation/scheduler/sched-stats.rst,
  *         Documentation/admin-guide/cgroup-v2.rst and scheduler/sched-bwc.rst of Linux
  * Thread: the loop's.

@@ -127,8 +127,8 @@ static const char *tls_remedy(CURLcode code)
 	return "";
 }
 
-/* Why the controller refuses this agent's certificate (docs/internals/wire.md).
- * @return NULL: that is not what its answer says */
+/* @return the member `certificate` of a 403: why the controller refuses this agent's
+ * certificate (docs/internals/wire.md); NULL: the answer is about something else */
 static const char *refused_certificate(int status, const json_t *body)
 {
 	return status == 403

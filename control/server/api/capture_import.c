@@ -61,7 +61,8 @@ static json_t *seconds_json(int64_t ns)
 	return json_real((double)(ns / NS_PER_MS) / 1000);
 }
 
-/* Anonymised answers have no text of the capture. */
+/* The user of a From or To header, or the host where it has none. null if the answer is
+ * anonymised. */
 static json_t *user_json(const struct import *k, const struct sip_name *n)
 {
 	char text[SIP_TEXT_BYTES];

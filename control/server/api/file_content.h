@@ -12,7 +12,7 @@ struct file_content {
 
 /**
  * Find the file of a request.
- * @param content  the field `content`; may be null
+ * @param content  the field `content` of the body; NULL or JSON null: not given
  * @param ret      to be released, also after an error
  * @return true; false: the reply is an error
  */

@@ -21,7 +21,8 @@ bool agent_certificate_check(struct exchange *x, struct reply *rep);
  * @return false: the reply is a 403, or a 503 */
 bool agent_certificate_check_owner(struct exchange *x, struct reply *rep);
 
-/** Check that it is the certificate of an agent of this name (request_is_certified()). */
+/** Check that the client certificate of the connection has this agent name as its common name or
+ * as a DNS name. @return true, also where agents need no certificate; false: the reply is a 403 */
 bool agent_certificate_check_name(struct request *req, struct reply *rep,
 				  const char *name);
 

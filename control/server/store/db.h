@@ -95,8 +95,8 @@ int db_begin(struct db *db); /* write transaction at once, no upgrade */
 int db_commit(struct db *db);
 void db_rollback(struct db *db);
 
-/* ---- other processes. A writer of PostgreSQL shares the database with those of
- * other processes, or has it alone; that of SQLite is always alone. ---- */
+/* ---- writers of several processes. With PostgreSQL the writing connections of several
+ * processes may share a database, or one has it alone; SQLite allows one writer. ---- */
 
 /** Whether no other process has a writer. */
 bool db_is_alone(const struct db *db);

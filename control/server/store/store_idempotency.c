@@ -27,9 +27,10 @@ static int kept_row(const struct db_value *row, size_t columns, void *arg)
 	return found->response ? 0 : -EIO;
 }
 
-/* SQLite: the next start frees what a crash interrupted. PostgreSQL: other
- * controllers go on meanwhile, so a claim lapses; what the request starts after that
- * fails. */
+/* Delete expired keys. With PostgreSQL also claims older than IDEMPOTENCY_LAPSE_MS whose
+ * requests have started no run: their controller is taken as dead. If it is not, the
+ * run that such a request starts later is refused. With SQLite there is one controller,
+ * and its next start deletes the claims that a crash left. */
 static int free_lapsed(struct db *db, int64_t now_ms)
 {
 	const struct db_value before[] = {DB_I(now_ms - IDEMPOTENCY_MS),

@@ -25,9 +25,9 @@ struct idempotency {
 
 /**
  * Claim an Idempotency-Key for a request, or find the answer of the request
- * that has it. Keys expire after IDEMPOTENCY_MS; the next start of the
- * controller, or IDEMPOTENCY_LAPSE_MS, also frees those of requests that a crash
- * interrupted before they started a run. Until the claim is finished or dropped, runs that the store
+ * that has it. Keys expire after IDEMPOTENCY_MS. A claim whose request ended in a
+ * crash before it started a run is deleted by the controller's next start (SQLite),
+ * or after IDEMPOTENCY_LAPSE_MS (PostgreSQL). Until the claim is finished or dropped, runs that the store
  * starts belong to it.
  * @param i         kept by reference until then
  * @param now_ms    wall clock
