@@ -72,7 +72,7 @@ static void script_call_and_be_hung_up(struct peer *peer)
 static void test_incoming_answered_and_hung_up_by_us(void **state)
 {
 	const struct sockaddr_in *rtcp;
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	open_callee(&world);
@@ -135,7 +135,7 @@ static void script_hold_us(struct peer *peer)
 
 static void test_incoming_hold_resume_and_change(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	open_callee(&world);
@@ -175,7 +175,7 @@ static void script_ack_overtaken(struct peer *peer)
 
 static void test_incoming_ack_overtaken_by_reinvite(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	open_callee(&world);
@@ -202,7 +202,7 @@ static void script_late_offer(struct peer *peer)
 
 static void test_incoming_late_offer(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	open_callee(&world);
@@ -227,7 +227,7 @@ static void script_late_offer_unanswered(struct peer *peer)
 
 static void test_incoming_late_offer_unanswered(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	open_callee(&world);
@@ -261,7 +261,7 @@ static void script_unusable_offer(struct peer *peer)
 static void check_unusable(const char *offer, const char *status,
 			   const char *warns, const char *reason)
 {
-	struct world world;
+	static struct world world;
 
 	open_callee(&world);
 	unusable = offer;
@@ -314,7 +314,7 @@ static void script_no_codec(struct peer *peer)
 
 static void test_incoming_no_common_codec(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	open_callee(&world);
@@ -347,7 +347,7 @@ static void script_cancel(struct peer *peer)
 
 static void test_incoming_cancelled(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	open_callee(&world);
@@ -378,7 +378,7 @@ static void script_rejected(struct peer *peer)
 
 static void test_incoming_rejected_by_us(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	open_callee(&world);
@@ -415,7 +415,7 @@ static void test_incoming_rejected_unadopted(void **state)
 		.incoming_h = reject_unadopted,
 	};
 	struct sip_account *account;
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	open_callee(&world);
@@ -441,7 +441,7 @@ static void script_no_ack(struct peer *peer)
 
 static void test_incoming_without_ack(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	open_callee(&world);
@@ -515,7 +515,7 @@ static void hangup_at_once(struct world *world, struct sip_call *call)
 
 static void test_incoming_malformed(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	open_callee(&world);
@@ -536,7 +536,7 @@ static void script_refused(struct peer *peer)
 
 static void test_incoming_not_accepted(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	open_callee(&world);
@@ -558,7 +558,7 @@ static void script_without_accounts(struct peer *peer)
 /* Its account may come with the next step of the job: 404 would be final. */
 static void test_incoming_without_any_account(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	open_callee(&world);

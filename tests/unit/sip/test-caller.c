@@ -51,7 +51,7 @@ static void test_call_answered_and_hung_up_by_us(void **state)
 	const struct sip_custom_header header = {"X-Call", "yes",
 						 SIP_SCOPE_CALLS};
 	const struct sockaddr_in *rtp;
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &(struct world_options){.password = "secret",
@@ -114,7 +114,7 @@ static void script_peer_bye(struct peer *peer)
 
 static void test_call_hung_up_by_the_peer(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -159,7 +159,7 @@ static void script_forked(struct peer *peer)
 
 static void test_call_answered_by_two_branches(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -181,7 +181,7 @@ static void script_busy(struct peer *peer)
 
 static void test_call_rejected_with_486(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -210,7 +210,7 @@ static void script_wrong_password(struct peer *peer)
 
 static void test_call_with_wrong_password(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -236,7 +236,7 @@ static void script_redirect(struct peer *peer)
 
 static void test_call_redirected_ends_with_302(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -274,7 +274,7 @@ static void script_cancelled(struct peer *peer)
 
 static void test_call_cancelled_by_us(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -306,7 +306,7 @@ static void script_answer_crosses_cancel(struct peer *peer)
 
 static void test_call_answer_crosses_cancel(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -333,7 +333,7 @@ static void script_unusable(struct peer *peer)
 /* @param reason  the expected reason; ending in *: how it begins */
 static void check_unusable(const char *body, const char *reason)
 {
-	struct world world;
+	static struct world world;
 
 	world_open(&world, &plain);
 	unusable = body;
@@ -467,7 +467,7 @@ static void script_hold(struct peer *peer)
 
 static void test_call_hold_resume_glare_and_refusal(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -487,7 +487,7 @@ static void test_call_hold_resume_glare_and_refusal(void **state)
 
 static void test_call_no_answer(void **state)
 {
-	struct world world;
+	static struct world world;
 	char expected[128];
 	(void)state;
 
@@ -514,7 +514,7 @@ static void hangup_later(void *arg)
  */
 static void test_call_hung_up_in_silence(void **state)
 {
-	struct world world;
+	static struct world world;
 	struct tmr tmr;
 	(void)state;
 
@@ -531,7 +531,7 @@ static void test_call_hung_up_in_silence(void **state)
 
 static void test_call_released_while_it_rings(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -546,7 +546,7 @@ static void test_call_refuses_bad_uris(void **state)
 		"", "a b", "sip:", "sip:a@", "a\r\nb", "<sip:a@b>"};
 	struct sip_call_params params = {.uri = NULL};
 	struct sip_call *call = NULL;
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);

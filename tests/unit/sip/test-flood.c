@@ -76,7 +76,7 @@ static void run(struct world *world, world_script_h *script)
 
 static void test_header_fields(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -106,7 +106,7 @@ static void script_transactions(struct peer *peer)
 
 static void test_transactions(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -255,7 +255,7 @@ static void script_pings(struct peer *peer)
 
 static void test_pings(void **state)
 {
-	struct world world;
+	static struct world world;
 	struct tmr tmr;
 	(void)state;
 
@@ -299,7 +299,7 @@ static void script_pieces(struct peer *peer)
 
 static void test_pieces(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -368,7 +368,7 @@ static void script_parts(struct peer *peer)
 
 static void test_parts(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -430,7 +430,7 @@ static void script_unread(struct peer *peer)
 
 static void test_unread(void **state)
 {
-	struct world world;
+	static struct world world;
 	struct tmr tmr;
 	(void)state;
 
@@ -498,7 +498,7 @@ static void script_no_descriptor(struct peer *peer)
 
 static void test_no_descriptor(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);

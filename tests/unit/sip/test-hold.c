@@ -113,7 +113,7 @@ static void hold_h(struct world *world, struct sip_call *call,
 static void test_every_form(void **state)
 {
 	char expected[1024] = "";
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	holds[0] = '\0';
@@ -181,7 +181,7 @@ static void new_key_h(struct world *world, struct sip_call *call,
  */
 static void test_new_key(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	new_keys = 0;
@@ -294,7 +294,7 @@ static const struct {
 
 static void begin_held(size_t way, enum media_direction ours, bool held)
 {
-	struct world world;
+	static struct world world;
 	bool found;
 
 	world_open(&world, &plain);

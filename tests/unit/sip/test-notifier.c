@@ -182,7 +182,7 @@ static void test_watched(void **state)
 		.counts[SIP_MWI_VOICE] = {true, 2, 8, true, 0, 2},
 	};
 	const struct sip_event_state told = {&presence, &mwi};
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -251,7 +251,7 @@ static void test_changes_are_told(void **state)
 {
 	const struct sip_presence presence = {.open = true};
 	const struct sip_event_state told = {&presence, NULL};
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	changes = 0;
@@ -280,7 +280,7 @@ static void script_nothing(struct peer *peer)
 
 static void test_nothing_to_watch(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);

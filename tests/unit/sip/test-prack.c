@@ -102,7 +102,7 @@ static void script_caller(struct peer *peer)
 
 static void test_caller_acknowledges(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -145,7 +145,7 @@ static void script_forked(struct peer *peer)
 
 static void test_caller_counts_each_branch(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -168,7 +168,7 @@ static void script_refuses(struct peer *peer)
 
 static void test_caller_requires_in_vain(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -195,7 +195,7 @@ static void script_unasked(struct peer *peer)
 
 static void test_caller_does_not_know_100rel(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -262,7 +262,7 @@ static void test_caller_leaves_the_offer_to_the_peer(void **state)
 		 "the 2xx has no SDP, which had to be the offer",
 		 "OUTGOING ANSWERED CLOSED"},
 	};
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -359,7 +359,7 @@ static void callee_run(struct world *world, enum sip_prack prack,
 
 static void test_callee_waits_for_each_prack(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	callee_run(&world, SIP_PRACK_SUPPORTED, script_callee,
@@ -420,7 +420,7 @@ static void early_then_answer(struct world *world, struct sip_call *call)
 
 static void test_callee_answers_the_offer_of_a_prack(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	callee_run(&world, SIP_PRACK_SUPPORTED, script_offer_in_prack,
@@ -459,7 +459,7 @@ static void script_late_callee_unknown(struct peer *peer)
 
 static void test_callee_reads_a_prack_in_parts(void **state)
 {
-	struct world world;
+	static struct world world;
 
 	in_parts = true;
 	test_callee_answers_the_offer_of_a_prack(state);
@@ -487,7 +487,7 @@ static void script_late_callee_empty(struct peer *peer)
 
 static void test_callee_offers_in_a_reliable_response(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	callee_run(&world, SIP_PRACK_SUPPORTED, script_late_callee,
@@ -521,7 +521,7 @@ static void script_421(struct peer *peer)
 
 static void test_callee_refuses(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	callee_run(&world, SIP_PRACK_NONE, script_420, NULL);
@@ -545,7 +545,7 @@ static void ring(struct world *world, struct sip_call *call)
 
 static void test_callee_without_a_prack(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	callee_run(&world, SIP_PRACK_SUPPORTED, script_no_prack, ring);

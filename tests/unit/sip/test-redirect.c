@@ -114,7 +114,7 @@ static void test_redirected(void **state)
 		{script_600, 5, "3", SIP_END_REJECTED, 600, "Whatever"},
 		{script_no_contact, 0, "", SIP_END_REJECTED, 300, "Whatever"},
 	};
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -163,7 +163,7 @@ static void script_rings_for_ever(struct peer *peer)
 
 static void test_nobody_answers(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);

@@ -59,7 +59,7 @@ static void test_register_with_digest_and_unregister(void **state)
 		{"X-Register", "yes", SIP_SCOPE_REGISTERS},
 		{"X-Invite", "no", SIP_SCOPE_INVITES},
 	};
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &(struct world_options){.password = "secret",
@@ -100,7 +100,7 @@ static void script_endless(struct peer *peer)
 
 static void test_register_challenged_for_ever(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &(struct world_options){.password = "wrong"});
@@ -131,7 +131,7 @@ static void script_stale(struct peer *peer)
 
 static void test_register_stale_for_ever_is_bounded(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &(struct world_options){.password = "secret"});
@@ -190,7 +190,7 @@ static void script_algorithms(struct peer *peer)
 
 static void test_register_prefers_the_strongest_digest(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	for (size_t i = 0; i < sizeof(offers) / sizeof(offers[0]); i++) {
@@ -243,7 +243,7 @@ static void stop_when_failed(struct world *world, enum sip_account_event event)
 
 static void test_register_response_refresh_and_loss(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &(struct world_options){.password = "secret",
@@ -269,7 +269,7 @@ static void script_busy(struct peer *peer)
 
 static void test_register_waits_for_retry_after(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &(struct world_options){.password = "secret"});
@@ -314,7 +314,7 @@ static void test_register_does_not_wait_for_ever(void **state)
 	(void)state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct world world;
+		static struct world world;
 
 		world_open(&world,
 			   &(struct world_options){.password = "secret"});
@@ -331,7 +331,7 @@ static void test_register_does_not_wait_for_ever(void **state)
 
 static void test_register_connection_refused(void **state)
 {
-	struct world world;
+	static struct world world;
 	char expected[128];
 	(void)state;
 
@@ -352,7 +352,7 @@ static void test_register_connection_refused(void **state)
 
 static void test_register_no_answer(void **state)
 {
-	struct world world;
+	static struct world world;
 	char expected[128];
 	(void)state;
 
@@ -387,7 +387,7 @@ static void unregister_or_stop(struct world *world,
 
 static void test_unregister_without_answer(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &(struct world_options){.regexpire_s = 60});
@@ -403,7 +403,7 @@ static void test_unregister_without_answer(void **state)
 
 static void test_unregister_unbound(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &(struct world_options){.password = "x"});
@@ -427,7 +427,7 @@ static void test_account_refuses_bad_texts(void **state)
 					    .target = {"127.0.0.1", 1, 0}};
 	struct sip_account *account = NULL;
 	char reason[SIP_REASON_BYTES] = "";
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &(struct world_options){.password = "x"});

@@ -87,7 +87,7 @@ static void requests_h(struct world *world, struct sip_call *call,
 
 static void test_requests_within_a_dialog(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	answers[0] = '\0';
@@ -116,7 +116,7 @@ static void script_gone(struct peer *peer)
 
 static void test_request_to_a_dialog_that_is_gone(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -232,7 +232,7 @@ static void test_transfer(void **state)
 		{script_transfer_refused, false, "failed 603 Decline"},
 		{script_transfer_silent, true, "done 202 Accepted"},
 	};
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -295,7 +295,7 @@ static void referred_h(struct world *world, struct sip_call *call,
 
 static void test_referred(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	targets[0] = '\0';
@@ -334,7 +334,7 @@ static void reinvite_h(struct world *world, struct sip_call *call,
 
 static void test_plain_reinvite(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -387,7 +387,7 @@ static void early(struct world *world, struct sip_call *call)
 
 static void test_early_media_by_us(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -423,7 +423,7 @@ static void redirect(struct world *world, struct sip_call *call)
 
 static void test_redirect_by_us(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -477,7 +477,7 @@ static void outside_h(const struct sip_request_info *info, void *arg)
 
 static void test_requests_outside_of_dialogs(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	outside[0] = '\0';
@@ -586,7 +586,7 @@ static void refer_h(struct sip_account *account, struct sip_referral *referral,
 
 static void test_referred_outside_of_dialogs(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	targets[0] = '\0';

@@ -119,7 +119,7 @@ static void script_bad_responses(struct peer *peer)
 
 static void test_responses_that_are_discarded(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -146,7 +146,7 @@ static void script_good_response(struct peer *peer)
 
 static void test_responses_that_are_taken(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	for (size_t i = 0; i < sizeof(good_responses) / sizeof(struct odd);
@@ -246,7 +246,7 @@ static void refuse_all(struct world *world, struct sip_call *call)
 
 static void test_requests_that_are_refused(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);

@@ -273,7 +273,7 @@ static void test_subscribe(void **state)
 		 "subscribed 200 OK 2s, active: open, ended 0 "
 		 "it expired, the refresh: Server Internal Error"},
 	};
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -309,7 +309,7 @@ static void test_subscription_released(void **state)
 		.handler = watch_h,
 	};
 	struct sip_subscribe_params wrong = params;
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	watch.log[0] = '\0';
@@ -434,7 +434,7 @@ static void test_publish(void **state)
 				"can be used 0s, "},
 		{script_412, "failed 412 Conditional Request Failed 0s, "},
 	};
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -471,7 +471,7 @@ static void test_publication_refreshed(void **state)
 {
 	static const struct sip_presence open = {.open = true};
 	static const struct sip_event_state here = {.presence = &open};
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	watch.log[0] = '\0';
@@ -568,7 +568,7 @@ static void mwi_h(struct sip_account *account,
 
 static void test_unsolicited(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	for (int registered = 0; registered < 2; registered++) {

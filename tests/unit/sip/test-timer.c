@@ -127,7 +127,7 @@ static void test_timer_of_a_call_we_place(void **state)
 		 "the session timer expired: no refresh within 2 s",
 		 "ESTABLISHED CLOSED"},
 	};
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -240,7 +240,7 @@ static void test_timer_of_a_call_we_take(void **state)
 		{script_we_refresh, 2, SIP_REFRESHER_UAS, SIP_END_REMOTE,
 		 "hung up by the peer"},
 	};
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -61,7 +61,7 @@ static void script_replaces(struct peer *peer)
 
 static void test_replaces_refused(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -123,7 +123,7 @@ static void test_refer_ends(void **state)
 		 "Ringing"},
 		{script_bye_instead, "the call ended before its transfer did"},
 	};
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

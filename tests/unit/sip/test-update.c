@@ -147,7 +147,7 @@ static void test_update_by_us(void **state)
 		{script_no_answer, "0 the answer to our UPDATE has no SDP",
 		 SIP_END_FAILED, "the answer to our UPDATE has no SDP"},
 	};
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -192,7 +192,7 @@ static void script_update(struct peer *peer)
 
 static void test_update_by_the_peer(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -271,7 +271,7 @@ static void early_events(struct world *world, struct sip_call *call,
 static void test_update_before_we_answer(void **state)
 {
 	const struct sip_call_options options = {.prack = SIP_PRACK_SUPPORTED};
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -327,7 +327,7 @@ static void update_in_progress(struct world *world, struct sip_call *call,
 
 static void test_update_before_the_peer_answers(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);

@@ -184,7 +184,7 @@ static void test_credentials(void **state)
 	const struct sip_digest_server_params params = {.code = 401,
 							.nonce_uses = 3};
 	struct sip_digest_server *v = verifier(&params);
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -261,7 +261,7 @@ static void challenged_call(enum digest_algorithm algorithm)
 	const struct sip_digest_server_params params = {
 		.code = 407, .algorithm = algorithm, .all = true, .stale = 1};
 	struct sip_digest_server *v = verifier(&params);
-	struct world world;
+	static struct world world;
 
 	asked = algorithm;
 	world_open(&world, &plain);

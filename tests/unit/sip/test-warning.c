@@ -88,7 +88,7 @@ static void on_call(struct world *world, struct sip_call *call,
 
 static void refused(const char *header, const char *wanted)
 {
-	struct world world;
+	static struct world world;
 
 	told = header;
 	memset(heard, 'x', sizeof(heard) - 1);

@@ -24,6 +24,8 @@ typedef void(world_call_h)(struct world *world, struct sip_call *call,
 typedef void(world_account_h)(struct world *world,
 			      enum sip_account_event event);
 
+/** Keep it in static storage: an assertion that fails in a handler leaves the
+ * test while the script's thread still uses the peer. */
 struct world {
 	struct sip_ua *ua;
 	struct sip_account *account;
