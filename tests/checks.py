@@ -7,10 +7,11 @@ tidy         clang-tidy with .clang-tidy, after ./runtests --threads (build-tsan
 analyzer     gcc -fanalyzer, after ./runtests (build)
 allocations  allocations of the unit tests fail (sweep/sweep.py), after ./runtests --sanitize (build-asan)
 
-A room has changed if a .c or .h file of it differs from REV or is new. REV is by itself the state on
+A room has changed if a .c or .h file of it differs from REV or is new. By default REV is the state on
 which all checks passed last (refs/offhook/checked, kept by .ci/run), else where this branch left
-main; where neither is known all rooms are checked, as with --all. --long: also allocations of unit
-tests that take up to a minute, and with more patience.
+main, else the commit in tests/checked.txt, on which all rooms passed; if none is known all rooms are
+checked, as with --all. --long: also allocations of unit tests that take up to a minute, and with more
+patience.
 """
 import argparse
 import json
@@ -23,6 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CHECKED = "refs/offhook/checked"
+RECORDED = ROOT / "tests" / "checked.txt"
 # Off are checks whose 35 reports of gcc 12 over the whole tree were all wrong: of allocations that have an owner,
 # pointers that are not used as their length is 0, and elements that an earlier turn of the loop set.
 ANALYZER = ["-fanalyzer", "-Werror"] + [f"-Wno-analyzer-{what}" for what in (
@@ -41,7 +43,10 @@ def last_checked():
     if git("merge-base", "--is-ancestor", CHECKED, "HEAD") is not None:
         return CHECKED
     base = git("merge-base", "HEAD", "main")
-    return base if base and base != git("rev-parse", "HEAD") else None
+    if base and base != git("rev-parse", "HEAD"):
+        return base
+    recorded = RECORDED.read_text().split()[0]
+    return recorded if git("merge-base", "--is-ancestor", recorded, "HEAD") is not None else None
 
 
 def rooms_changed(since):

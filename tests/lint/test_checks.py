@@ -71,6 +71,7 @@ class Tree:
             (folder / name).mkdir()
         shutil.copytree(ROOT / "tests" / "sweep", folder / "tests" / "sweep")
         shutil.copy(ROOT / "tests" / "checks.py", folder / "tests")
+        self.record("0123456789abcdef")  # no commit of this repository
         shutil.copy(ROOT / ".clang-tidy", folder)
         (folder / ".gitignore").write_text("/build*/\n")
         (folder / "meson.build").write_text(MESON)
@@ -84,6 +85,9 @@ class Tree:
     def git(self, *arguments):
         subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e@example.org", *arguments],
                        cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
+
+    def record(self, commit):
+        (self.folder / "tests" / "checked.txt").write_text(f"{commit}\nWhat this is.\n")
 
     def commit(self):
         self.git("add", "-A")
@@ -135,6 +139,18 @@ def test_without_a_state_the_branch_counts_and_then_all(tree):
     (tree.folder / "two" / "two.c").write_text("int two(void);\nint two(void)\n{\n\treturn 3;\n}\n")
     tree.commit()
     assert tree.check("analyzer")[2].startswith("rooms: two\n")
+
+
+def test_in_a_fresh_clone_the_recorded_commit_counts(tree):
+    tree.built("build")
+    head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=tree.folder, check=True,
+                          capture_output=True, text=True).stdout.strip()
+    tree.record(head)
+    (tree.folder / "one" / "new.h").touch()
+    tree.commit()
+    assert tree.check("analyzer")[2].startswith("rooms: one\n")
+    tree.git("update-ref", "refs/offhook/checked", "HEAD")
+    assert tree.check("analyzer")[2].startswith("rooms: none")
 
 
 def test_an_unknown_revision_or_check_is_refused(tree):
