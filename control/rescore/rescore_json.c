@@ -5,17 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "control/wire/json.h"
 #include "control/wire/text.h"
 
 struct list {
 	struct rescore *r;
 	json_t *streams;
 };
-
-static json_t *number_or_null(bool known, double x)
-{
-	return known ? json_real(x) : json_null();
-}
 
 json_t *rescore_key_json(const struct flow_key *k)
 {
@@ -44,8 +40,8 @@ static json_t *json_outcome(const struct buffer_outcome *o, bool untimed)
 		      (json_int_t)o->discarded, "discarded_pct",
 		      o->discarded_pct, "buffer_ms", o->buffer_ms, "ta_ms",
 		      o->ta_ms, "ppl", s->ppl, "burst_ratio", o->burst_r,
-		      "r_factor", number_or_null(s->valid, s->r), "mos",
-		      number_or_null(s->valid, s->mos));
+		      "r_factor", json_real_or_null(s->valid, s->r), "mos",
+		      json_real_or_null(s->valid, s->mos));
 	if (!s->valid) {
 		json_object_set_new(j, "no_score", wire_text(s->reason));
 		return j;
@@ -86,12 +82,12 @@ static json_t *json_curve(const struct rescore_stream *s)
 	for (size_t i = 0; !s->stream->untimed && i < RESCORE_CURVE; i++) {
 		const struct buffer_outcome *o = &s->curve[i];
 
-		json_array_append_new(curve,
-				      json_pack("{s:f, s:I, s:o}", "ms",
-						o->buffer_ms, "discarded",
-						(json_int_t)o->discarded, "mos",
-						number_or_null(o->score.valid,
-							       o->score.mos)));
+		json_array_append_new(
+			curve,
+			json_pack("{s:f, s:I, s:o}", "ms", o->buffer_ms,
+				  "discarded", (json_int_t)o->discarded, "mos",
+				  json_real_or_null(o->score.valid,
+						    o->score.mos)));
 	}
 	return curve;
 }
@@ -112,11 +108,13 @@ static json_t *json_least(const struct rescore *r,
 	char *sentence = rescore_sentence(r, s);
 	json_t *o = json_pack(
 		"{s:f, s:o, s:o, s:o, s:o}", "mos", r->options->least_mos, "ms",
-		number_or_null(!untimed && l->limit == BUFFER_LIMIT_NONE,
-			       l->delay_ms),
-		"best_ms", number_or_null(!untimed && l->has_best, l->best_ms),
+		json_real_or_null(!untimed && l->limit == BUFFER_LIMIT_NONE,
+				  l->delay_ms),
+		"best_ms",
+		json_real_or_null(!untimed && l->has_best, l->best_ms),
 		"best_mos",
-		number_or_null(!untimed && l->has_best, l->best_mos), "limit",
+		json_real_or_null(!untimed && l->has_best, l->best_mos),
+		"limit",
 		untimed            ? json_string("no_times")
 		: limits[l->limit] ? json_string(limits[l->limit])
 				   : json_null());
@@ -140,7 +138,7 @@ static json_t *json_stream_of(const struct rescore *r,
 		      wire_text(rescore_codec_name(r, s, &own)), "packets",
 		      (json_int_t)n.packets, "expected", (json_int_t)n.expected,
 		      "lost", (json_int_t)n.lost, "network_ms",
-		      number_or_null(s->has_network, s->network_ms));
+		      json_real_or_null(s->has_network, s->network_ms));
 	json_object_set_new(o, "measured", json_rows(r, s, 0, s->measured));
 	json_object_set_new(o, "rescored",
 			    json_rows(r, s, s->measured, s->rows));

@@ -6,14 +6,10 @@
 
 #include "control/cli/measure/emodel.h"
 #include "control/rescore/rescore.h"
+#include "control/wire/json.h"
 
 static const char *const series_names[DETAIL_SERIES_COUNT] = {
 	"ipdv_ms", "jit_ms", "delta_ms", "pdv_ms"};
-
-static json_t *number_or_null(bool known, double x)
-{
-	return known && isfinite(x) ? json_real(x) : json_null();
-}
 
 static json_int_t count(uint64_t n)
 {
@@ -26,13 +22,14 @@ json_t *json_distribution(const struct distribution *d)
 
 	if (d->n == 0)
 		return json_pack("{s:i}", "n", 0);
-	return json_pack(
-		"{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "n",
-		count(d->n), "min", d->min, "max", d->max, "avg", d->avg,
-		"median", d->median, "p75", d->p75, "p90", d->p90, "p95",
-		d->p95, "stddev_pop", d->stddev, "stddev_samp",
-		number_or_null(d->n > 1,
-			       d->n > 1 ? d->stddev * sqrt(n / (n - 1)) : 0));
+	return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o}",
+			 "n", count(d->n), "min", d->min, "max", d->max, "avg",
+			 d->avg, "median", d->median, "p75", d->p75, "p90",
+			 d->p90, "p95", d->p95, "stddev_pop", d->stddev,
+			 "stddev_samp",
+			 json_real_or_null(
+				 d->n > 1,
+				 d->n > 1 ? d->stddev * sqrt(n / (n - 1)) : 0));
 }
 
 static json_t *json_counters(const struct rtp_stream *s,
@@ -129,7 +126,7 @@ static json_t *json_declared(const struct score *s)
 	return json_pack(
 		"{s:s, s:s, s:f, s:o, s:s, s:f, s:f}", "codec", s->codec->name,
 		"model", emodel_model_name(s->codec->scale), "Ie", s->codec->ie,
-		"Bpl", number_or_null(s->codec->has_bpl, s->codec->bpl),
+		"Bpl", json_real_or_null(s->codec->has_bpl, s->codec->bpl),
 		"source", s->codec->source, "R", s->r, "MOS", s->mos);
 }
 
@@ -165,8 +162,8 @@ static json_t *json_score(const struct rtp_stream *r, const struct score *s,
 			json_string(emodel_model_name(codec->scale)));
 		json_object_set_new(o, "provenance", json_string("standard"));
 	}
-	json_object_set_new(o, "R", number_or_null(s->valid, s->r));
-	json_object_set_new(o, "MOS", number_or_null(s->valid, s->mos));
+	json_object_set_new(o, "R", json_real_or_null(s->valid, s->r));
+	json_object_set_new(o, "MOS", json_real_or_null(s->valid, s->mos));
 	if (!s->valid)
 		json_object_set_new(
 			o, "reason",
@@ -338,9 +335,9 @@ json_t *json_stream(struct capture_stream *s, double *scratch)
 			    json_integer(d->jitter_ticks.highest));
 	add_series(o, s->detail);
 	known = skew_ppm(&d->skew, scratch, &x);
-	json_object_set_new(o, "skew_ppm", number_or_null(known, x));
+	json_object_set_new(o, "skew_ppm", json_real_or_null(known, x));
 	x = stream_detail_period_ms(d, &known);
-	json_object_set_new(o, "ptime_ms", number_or_null(known, x));
+	json_object_set_new(o, "ptime_ms", json_real_or_null(known, x));
 	json_object_set_new(o, "codec", json_codec_name(r));
 	add_payloads(o, s);
 	add_buffers(o, d);
@@ -371,9 +368,10 @@ json_t *json_interval(const struct capture_interval *i, int64_t interval_ns)
 				    json_distribution(&i->series[k]));
 	if (i->codec[0]) {
 		json_object_set_new(o, "codec", json_string(i->codec));
-		json_object_set_new(o, "R", number_or_null(i->has_score, i->r));
+		json_object_set_new(o, "R",
+				    json_real_or_null(i->has_score, i->r));
 		json_object_set_new(o, "MOS",
-				    number_or_null(i->has_score, i->mos));
+				    json_real_or_null(i->has_score, i->mos));
 	}
 	if (i->has_declared)
 		json_object_set_new(o, "declared",

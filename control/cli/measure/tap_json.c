@@ -12,11 +12,6 @@ static json_int_t count(uint64_t n)
 	return (json_int_t)n;
 }
 
-static json_t *known(bool is_known, double x)
-{
-	return is_known ? json_real(x) : json_null();
-}
-
 static void set_ns(json_t *o, const char *name, int64_t ns)
 {
 	char text[24];
@@ -66,12 +61,15 @@ int tap_print_interval(FILE *out, const struct capture_stream *s,
 	json_object_set_new(o, "duplicates",
 			    json_integer(count(n->duplicates)));
 	json_object_set_new(o, "reordered", json_integer(count(n->reordered)));
-	json_object_set_new(o, "jitter_ms",
-			    known(n->has_jitter && !s->untimed, n->jitter_ms));
-	json_object_set_new(o, "r",
-			    known(scored, declared ? i->declared_r : i->r));
-	json_object_set_new(o, "mos",
-			    known(scored, declared ? i->declared_mos : i->mos));
+	json_object_set_new(
+		o, "jitter_ms",
+		json_real_or_null(n->has_jitter && !s->untimed, n->jitter_ms));
+	json_object_set_new(
+		o, "r",
+		json_real_or_null(scored, declared ? i->declared_r : i->r));
+	json_object_set_new(
+		o, "mos",
+		json_real_or_null(scored, declared ? i->declared_mos : i->mos));
 	return print(out, o);
 }
 
@@ -111,13 +109,15 @@ int tap_print_stream(FILE *out, struct capture_stream *s,
 	set_ns(o, "last_ns", s->last_ns);
 	set_counts(o, &t);
 	json_object_set_new(o, "jitter_ms", json_distribution(&t.jitter_ms));
-	json_object_set_new(o, "r", known(t.has_score, t.r_factor));
-	json_object_set_new(o, "mos", known(t.has_score, t.mos_total));
+	json_object_set_new(o, "r", json_real_or_null(t.has_score, t.r_factor));
+	json_object_set_new(o, "mos",
+			    json_real_or_null(t.has_score, t.mos_total));
 	if (t.no_score_reason)
 		json_object_set_new(o, "no_score_reason",
 				    json_string(t.no_score_reason));
-	json_object_set_new(o, "mos_behind_buffer",
-			    known(behind.score.valid, behind.score.mos));
+	json_object_set_new(
+		o, "mos_behind_buffer",
+		json_real_or_null(behind.score.valid, behind.score.mos));
 	return print(out, o);
 }
 
