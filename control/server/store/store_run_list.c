@@ -54,13 +54,8 @@ static void keep(struct run_texts *texts, int64_t id, const char *text,
 
 /* ---- ids ---- */
 
-struct listed_run {
-	int64_t id;
-	bool done;
-};
-
 struct listed_runs {
-	struct listed_run *runs; /* of the page */
+	int64_t *ids; /* of the page */
 	size_t count;
 };
 
@@ -69,8 +64,7 @@ static int id_row(const struct db_value *row, size_t columns, void *arg)
 	struct listed_runs *l = arg;
 
 	(void)columns;
-	l->runs[l->count++] =
-		(struct listed_run){row[0].integer, row[1].integer != 0};
+	l->ids[l->count++] = row[0].integer;
 	return 0;
 }
 
@@ -92,25 +86,24 @@ static int count_runs(struct store *s, const struct table *ids,
 	return err;
 }
 
-static int select_ids(struct store *s, const char *done,
-		      const struct selection *selection,
+/* The ids alone: SQLite reads them from the index run_shown, without the rows. */
+static int select_ids(struct store *s, const struct selection *selection,
 		      const struct page *page, struct listed_runs *ret,
 		      int64_t *total)
 {
-	const struct column columns[] = {{"id", "r.id", NULL, COLUMN_INT},
-					 {"done", done, NULL, COLUMN_INT}};
+	const struct column column = {"id", "r.id", NULL, COLUMN_INT};
 	const struct table ids = {
 		.name = "run",
 		.from = "run r",
 		.id = "r.id",
-		.columns = columns,
-		.column_count = 2,
+		.columns = &column,
+		.column_count = 1,
 	};
 	int err = count_runs(s, &ids, selection, total);
 
 	/* a LIMIT keeps the rows within the page */
-	ret->runs = calloc((size_t)page->count + 1, sizeof(*ret->runs));
-	if (!ret->runs)
+	ret->ids = calloc((size_t)page->count + 1, sizeof(*ret->ids));
+	if (!ret->ids)
 		return -ENOMEM;
 	return err ? err
 		   : record_select_rows(s, &ids, selection, page, id_row, ret);
@@ -134,37 +127,45 @@ static int text_row(const struct db_value *row, size_t columns, void *arg)
 	return err ? err : record_text_row(w->text, w->table, row, columns);
 }
 
-static int add_made(struct store *s, struct run_texts *texts,
-		    const struct listed_run *run, struct writing *w)
+static int add_made(struct store *s, struct run_texts *texts, int64_t run_id,
+		    struct writing *w)
 {
 	static const struct page one = {.start = 0, .count = 1};
-	const struct db_value id = DB_I(run->id);
+	const struct db_value id = DB_I(run_id);
 	const struct selection selection = {.where = "r.id = $1",
 					    .params = &id,
 					    .count = 1,
 					    .order = "r.id"};
 	size_t begin = w->text->used + strlen(w->separator);
+	int64_t done = 0;
 	int err;
 
 	w->found = false;
+	/* asked before the text: a run may end between the two */
+	err = db_query(store_reader(s),
+		       "SELECT CASE WHEN " RUN_DONE " THEN 1 ELSE 0 END FROM "
+		       "run r WHERE r.id = $1",
+		       &id, 1, db_integer_row, &done);
+	if (err < 0)
+		return err;
 	err = record_select_rows(s, w->table, &selection, &one, text_row, w);
 	if (err || !w->found)
 		return err; /* deleted meanwhile: left out */
 	w->separator = ",";
-	if (run->done)
-		keep(texts, run->id, w->text->data + begin,
+	if (done)
+		keep(texts, run_id, w->text->data + begin,
 		     w->text->used - begin);
 	return 0;
 }
 
-static int add_run(struct store *s, struct run_texts *texts,
-		   const struct listed_run *run, struct writing *w)
+static int add_run(struct store *s, struct run_texts *texts, int64_t run_id,
+		   struct writing *w)
 {
-	const size_t at = (size_t)run->id % RUN_TEXTS;
+	const size_t at = (size_t)run_id % RUN_TEXTS;
 	int err;
 
-	if (!run->done || texts->kept[at].id != run->id)
-		return add_made(s, texts, run, w);
+	if (texts->kept[at].id != run_id)
+		return add_made(s, texts, run_id, w);
 	err = buf_add(w->text, w->separator, strlen(w->separator));
 	w->separator = ",";
 	return err ? err
@@ -189,12 +190,11 @@ static struct run_texts *texts_of(struct store *s)
  * Append the selected runs as a JSON array. Runs that are over do not change
  * any more: their text is cached, so that a repeated listing costs little more
  * than reading its ids.
- * @param t     of runs, `run r`: the columns to show
- * @param done  SQL expression: the run is over
+ * @param t  of runs, `run r`: the columns to show
  * @return 0; -EIO; -ENOMEM; -EMSGSIZE; after an error the text is incomplete
  */
 static int run_text_select(struct store *s, const struct table *t,
-			   const char *done, const struct selection *selection,
+			   const struct selection *selection,
 			   const struct page *page, struct buf *text,
 			   int64_t *total)
 {
@@ -204,12 +204,12 @@ static int run_text_select(struct store *s, const struct table *t,
 	int err = texts ? 0 : -ENOMEM;
 
 	if (err == 0)
-		err = select_ids(s, done, selection, page, &listed, total);
+		err = select_ids(s, selection, page, &listed, total);
 	if (err == 0)
 		err = buf_add(text, "[", 1);
 	for (size_t i = 0; i < listed.count && err == 0; i++)
-		err = add_run(s, texts, &listed.runs[i], &w);
-	free(listed.runs);
+		err = add_run(s, texts, listed.ids[i], &w);
+	free(listed.ids);
 	return err ? err : buf_add(text, "]", 1);
 }
 
@@ -389,8 +389,8 @@ int store_run_list(struct store *s, const struct run_query *query,
 		.order = order_sql,
 	};
 	if (err == 0)
-		err = run_text_select(s, &store_run_listed, RUN_DONE,
-				      &selection, &query->page, text, total);
+		err = run_text_select(s, &store_run_listed, &selection,
+				      &query->page, text, total);
 	for (size_t i = 0; i < b.text_count; i++)
 		free(b.texts[i]);
 	buf_release(&b.where);
