@@ -101,12 +101,13 @@ void agent_lease_barrier(struct request *req, struct reply *rep)
 		   (err == -EAGAIN && request_waited(req))) {
 		reply_empty(rep, 204); /* a renewal tells which */
 	} else if (err == -EAGAIN) {
-		reply_park(rep, BARRIER_MS);
+		reply_park(rep, PARKED_FOR_STEP, BARRIER_MS);
 	} else if (err) {
 		agent_refuse(rep, err);
 	} else {
 		if (last)
-			controller_wake_parked(request_controller(req));
+			controller_wake_parked(request_controller(req),
+					       PARKED_BIT(PARKED_FOR_STEP));
 		reply_json(
 			rep, 200,
 			json_pack("{s:I}", "go_in_ms", (json_int_t)go_in_ms));
@@ -132,6 +133,18 @@ static void copy_reason(char text[static REASON_BYTES], const char *reason)
 	}
 	memcpy(text, reason, len);
 	text[len] = '\0';
+}
+
+/* There is room for another job. */
+static void ended(struct request *req)
+{
+	bool waits = true;
+	int err = lease_waits(request_store(req), &waits);
+
+	if (err || waits)
+		run_engine_poke(request_controller(req));
+	else
+		run_engine_look(request_controller(req));
 }
 
 void agent_lease_finish(struct request *req, struct reply *rep)
@@ -171,7 +184,7 @@ void agent_lease_finish(struct request *req, struct reply *rep)
 	} else if (err) {
 		agent_refuse(rep, err);
 	} else {
-		run_engine_poke(request_controller(req));
+		ended(req);
 		reply_json(rep, 200, NULL);
 	}
 	json_decref(missing);

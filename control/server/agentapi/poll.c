@@ -89,12 +89,21 @@ static void answer(struct request *req, struct reply *rep, json_t *jobs)
 			     (json_int_t)store_now_ms() * 1000));
 }
 
+static void wait_on(struct request *req, struct reply *rep)
+{
+	if (request_waited(req))
+		reply_empty(rep, 204);
+	else
+		reply_park(rep, PARKED_FOR_JOB,
+			   request_conf(req)->poll_s * 1000);
+}
+
 void agent_poll(struct request *req, struct reply *rep)
 {
 	const struct lease_times times = agent_times(req);
 	struct lease_poll poll = {.agent_id = request_agent_id(req)};
 	const json_t *t = json_object_get(request_body(req), "t");
-	bool spread;
+	bool spread, idle = false;
 	json_t *jobs;
 	int err;
 
@@ -115,7 +124,17 @@ void agent_poll(struct request *req, struct reply *rep)
 		poll.has_offset = true;
 		poll.offset_us = json_integer_value(t) - store_now_ms() * 1000;
 	}
+	if (request_woken(req) || request_waited(req))
+		(void)lease_poll_idle(request_store(req), &poll, &idle);
+	if (idle) {
+		wait_on(req, rep);
+		return;
+	}
 	err = lease_poll(request_store(req), &poll, &times, &jobs, &spread);
+	if (err == -ESTALE) {
+		reply_empty(rep, 204); /* nothing comes by it any more */
+		return;
+	}
 	if (err) {
 		agent_refuse(rep, err);
 		return;
@@ -127,10 +146,7 @@ void agent_poll(struct request *req, struct reply *rep)
 		return;
 	}
 	json_decref(jobs);
-	if (request_waited(req))
-		reply_empty(rep, 204);
-	else
-		reply_park(rep, request_conf(req)->poll_s * 1000);
+	wait_on(req, rep);
 }
 
 void agent_disconnect(struct request *req, struct reply *rep)

@@ -335,7 +335,7 @@ static void add_successor(const struct exchange *x, struct reply *rep)
 }
 
 enum served exchange_serve(struct exchange *x, struct store *store,
-			   int64_t *park_ns)
+			   struct parking *ret)
 {
 	struct reply rep = {.status = 0, .headers = x->headers};
 
@@ -343,13 +343,15 @@ enum served exchange_serve(struct exchange *x, struct store *store,
 	/* another worker may take a request that was parked */
 	x->request.store = store;
 	x->request.waited = x->item.expired;
+	x->request.woken = x->item.woken;
 	if (x->prepared || prepare(x, &rep))
 		repeat_serve(x->route, &x->request, &rep);
 	if (rep.park_ms > 0 && !x->request.waited) {
 		json_decref(rep.body);
 		json_decref(rep.headers);
 		free(rep.text);
-		*park_ns = (int64_t)rep.park_ms * NS_PER_MS;
+		*ret = (struct parking){rep.park_kind,
+					(int64_t)rep.park_ms * NS_PER_MS};
 		return SERVED_PARKED;
 	}
 	if (rep.status == 0) {

@@ -57,10 +57,15 @@ struct exchange {
 	unsigned status;
 };
 
+struct parking {
+	enum parked kind;
+	int64_t ns;
+};
+
 /** Result of exchange_serve(). */
 enum served {
 	SERVED_ANSWERED, /* response is set */
-	SERVED_PARKED,   /* *park_ns is set */
+	SERVED_PARKED,   /* *ret is set */
 };
 
 /**
@@ -86,7 +91,7 @@ void exchange_admit(struct exchange *x, struct store *store);
 
 /** Run the request's handler with the worker's store. Thread: worker. */
 enum served exchange_serve(struct exchange *x, struct store *store,
-			   int64_t *park_ns);
+			   struct parking *ret);
 
 /** Set the response to a problem without a handler. Thread: HTTP or worker. */
 void exchange_refuse(struct exchange *x, unsigned status, const char *detail);

@@ -119,14 +119,14 @@ static void *worker_main(void *arg)
 
 	while ((item = http_queue_take(w->http->queue)) != NULL) {
 		struct exchange *x = (struct exchange *)item;
-		int64_t park_ns;
+		struct parking parking;
 
 		if (x->admitting)
 			exchange_admit(x, w->store);
-		else if (exchange_serve(x, w->store, &park_ns) ==
+		else if (exchange_serve(x, w->store, &parking) ==
 			 SERVED_PARKED) {
-			http_queue_park(w->http->queue, item, clock_mono_ns(),
-					park_ns);
+			http_queue_park(w->http->queue, item, parking.kind,
+					clock_mono_ns(), parking.ns);
 			continue;
 		}
 		MHD_resume_connection(x->connection);
@@ -499,6 +499,15 @@ static unsigned raise_descriptors(unsigned connections)
 	return fewer;
 }
 
+/* Each connection has one request at most, so that the polls of all agents have
+ * room. */
+static size_t queued_max(const struct http *http)
+{
+	return http->params.connections > HTTP_QUEUED_MAX
+		       ? http->params.connections
+		       : HTTP_QUEUED_MAX;
+}
+
 static int start_peers(struct http *http)
 {
 	const struct peers_params params = {
@@ -539,7 +548,7 @@ int http_start(struct http **ret, const struct http_params *params)
 	err = listen_open(params->listen, params->secure ? "https" : "http",
 			  &http->listen_fd, http->address);
 	if (err == 0)
-		err = http_queue_new(&http->queue, HTTP_QUEUED_MAX);
+		err = http_queue_new(&http->queue, queued_max(http));
 	if (err == 0 && http->params.rate_limit)
 		err = rate_new(&http->params.rate, http->params.rate_limit,
 			       http->params.rate_burst);
@@ -590,9 +599,22 @@ struct http *http_stop(struct http *http)
 	return NULL;
 }
 
-static void wake_parked(struct http *http)
+static void wake_parked(struct http *http, unsigned kinds)
 {
-	http_queue_wake(http->queue);
+	http_queue_wake(http->queue, kinds);
+}
+
+static bool is_of_agent(const struct queue_item *item, const void *agent_id)
+{
+	const struct exchange *x = (const struct exchange *)item;
+	const int64_t *id = agent_id;
+
+	return x->request.agent_id == *id;
+}
+
+static void end_polls(struct http *http, int64_t agent_id)
+{
+	http_queue_end(http->queue, PARKED_FOR_JOB, is_of_agent, &agent_id);
 }
 
 static const char *address(const struct http *http)
@@ -602,6 +624,7 @@ static const char *address(const struct http *http)
 
 const struct http_ops http_ops = {
 	.wake_parked = wake_parked,
+	.end_polls = end_polls,
 	.address = address,
 	.count = count,
 };

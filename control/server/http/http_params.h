@@ -30,7 +30,7 @@ struct http_upload {
 #define HTTP_CONNECTIONS 4096
 #define HTTP_WORKERS     4
 #define HTTP_THREADS     2
-#define HTTP_QUEUED_MAX  8192 /* requests waiting or parked */
+#define HTTP_QUEUED_MAX  8192 /* requests waiting or parked; or connections */
 #define HTTP_IDLE_S      60   /* a connection without traffic is closed */
 #define HTTP_HEADER_S    30   /* to receive the header fields of a request */
 #define HTTP_READ_S      60   /* to receive a whole body */

@@ -6,6 +6,8 @@
 #ifndef OFFHOOK_SERVER_HTTP_QUEUE_H
 #define OFFHOOK_SERVER_HTTP_QUEUE_H
 
+#include "control/server/request/parked.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,11 +17,13 @@ struct queue;
 /** Embedded in a queued object; zero-initialised. */
 struct queue_item {
 	struct queue_item *next;
-	struct queue_item *prev;
-	int64_t deadline_ns; /* monotonic; 0: was never parked */
-	uint64_t wakes_seen; /* count of wakes when a worker took it */
-	bool expired;        /* the deadline has passed: do not park again */
+	int64_t deadline_ns;               /* monotonic; 0: was never parked */
+	uint64_t wakes_seen[PARKED_KINDS]; /* counts when a worker took it */
+	bool expired; /* the deadline has passed: do not park again */
+	bool woken;   /* by http_queue_wake(), since it was parked */
 };
+
+typedef bool(queue_match_h)(const struct queue_item *item, const void *arg);
 
 /** Make a queue. @param max  items, waiting and parked together
  * @return 0; -ENOMEM */
@@ -38,18 +42,24 @@ int http_queue_push(struct queue *q, struct queue_item *item);
 struct queue_item *http_queue_take(struct queue *q);
 
 /**
- * Park a taken item until it is woken or its deadline comes. The first parking
+ * Park a taken item until its kind is woken or its deadline comes. The first parking
  * sets the deadline, later ones keep it. If a wake came since the item was
- * taken, or the queue is closed, the item is queued again at once.
+ * taken, or the queue is closed, the item is queued again at once; without memory,
+ * as expired.
  */
-void http_queue_park(struct queue *q, struct queue_item *item, int64_t now_ns,
-		     int64_t park_ns);
+void http_queue_park(struct queue *q, struct queue_item *item, enum parked kind,
+		     int64_t now_ns, int64_t park_ns);
 
 /** Count items, waiting and parked. */
 size_t http_queue_count(struct queue *q);
 
-/** Queue all parked items. */
-void http_queue_wake(struct queue *q);
+/** Queue all parked items of these kinds. @param kinds  a sum of PARKED_BIT() */
+void http_queue_wake(struct queue *q, unsigned kinds);
+
+/** Queue the parked items that match, as expired. One that is about to be parked is
+ * queued again instead, without a question. */
+void http_queue_end(struct queue *q, enum parked kind, queue_match_h *match,
+		    const void *arg);
 
 /**
  * Refuse new items and expire parked ones. Workers take the remaining items,

@@ -9,17 +9,30 @@ static struct http *http_of(struct controller *c)
 	return atomic_load_explicit(&c->http, memory_order_acquire);
 }
 
-void controller_wake_here(struct controller *c)
+static void wake(struct controller *c, unsigned kinds)
 {
 	struct http *http = http_of(c);
 
 	if (http)
-		c->http_ops->wake_parked(http);
+		c->http_ops->wake_parked(http, kinds);
 }
 
-void controller_wake_parked(struct controller *c)
+void controller_wake_here(struct controller *c)
 {
-	controller_wake_here(c);
+	wake(c, PARKED_ALL);
+}
+
+void controller_end_polls(struct controller *c, int64_t agent_id)
+{
+	struct http *http = http_of(c);
+
+	if (http)
+		c->http_ops->end_polls(http, agent_id);
+}
+
+void controller_wake_parked(struct controller *c, unsigned kinds)
+{
+	wake(c, kinds);
 	if (c->announce_h)
 		c->announce_h(c->announcer);
 }

@@ -5,6 +5,8 @@
 #ifndef OFFHOOK_CONTROL_SERVER_REQUEST_CONTROLLER_H
 #define OFFHOOK_CONTROL_SERVER_REQUEST_CONTROLLER_H
 
+#include "control/server/request/parked.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,8 +42,11 @@ struct http_counters {
 /** Operations of the HTTP server for other modules, implemented in http.c.
  * Thread: any. */
 struct http_ops {
-	/** Run every parked request's handler again. */
-	void (*wake_parked)(struct http *http);
+	/** Run the handlers of parked requests again. @param kinds  a sum of
+	 * PARKED_BIT() */
+	void (*wake_parked)(struct http *http, unsigned kinds);
+	/** Answer the parked polls of an agent. */
+	void (*end_polls)(struct http *http, int64_t agent_id);
 	/** "http://127.0.0.1:45123", or https: the port as bound. */
 	const char *(*address)(const struct http *http);
 	void (*count)(struct http *http, struct http_counters *ret);
@@ -68,12 +73,15 @@ struct controller {
 
 /* Before main() has started the HTTP server these do nothing. Thread: any. */
 
-/** Runs or leases have changed: run every parked request's handler again, here and
- * in the other controllers. */
-void controller_wake_parked(struct controller *c);
+/** Runs or leases have changed: run the handlers of parked requests again, here and
+ * in the other controllers. @param kinds  a sum of PARKED_BIT() */
+void controller_wake_parked(struct controller *c, unsigned kinds);
 
-/** Another controller has changed them: likewise, here only. */
+/** Another controller has changed them: likewise all, here only. */
 void controller_wake_here(struct controller *c);
+
+/** An agent has signed off: answer its polls that wait. */
+void controller_end_polls(struct controller *c, int64_t agent_id);
 
 /** Where the server listens, as a URL. @return NULL: not listening yet */
 const char *controller_address(struct controller *c);

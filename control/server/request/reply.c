@@ -187,8 +187,9 @@ void reply_store_error(struct reply *rep, int err, const char *what)
 	}
 }
 
-void reply_park(struct reply *rep, uint32_t ms)
+void reply_park(struct reply *rep, enum parked kind, uint32_t ms)
 {
+	rep->park_kind = kind;
 	rep->park_ms = ms;
 }
 

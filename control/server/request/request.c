@@ -120,3 +120,8 @@ bool request_waited(const struct request *req)
 {
 	return req->waited;
 }
+
+bool request_woken(const struct request *req)
+{
+	return req->woken;
+}

@@ -8,6 +8,7 @@
 #ifndef OFFHOOK_CONTROL_SERVER_REQUEST_REQUEST_H
 #define OFFHOOK_CONTROL_SERVER_REQUEST_REQUEST_H
 
+#include "control/server/request/parked.h"
 #include "control/server/request/route.h"
 #include "control/wire/json_text.h"
 
@@ -73,6 +74,9 @@ int64_t request_agent_id(const struct request *req);
 int64_t request_key_id(const struct request *req);
 /** True at the last call of a request that was parked: reply now. */
 bool request_waited(const struct request *req);
+/** True if it was parked, and woken since: nothing but what it waits for may have
+ * changed. */
+bool request_woken(const struct request *req);
 
 /* ---- the reply ---- */
 
@@ -125,10 +129,10 @@ void reply_header(struct reply *rep, const char *name, const char *fmt, ...)
  * @param what  the record, as a client calls it: "test" */
 void reply_store_error(struct reply *rep, int err, const char *what);
 
-/** Do not reply yet: the handler is called again when requests are woken
- * (controller_wake_parked()) or, with request_waited(), after this time. The
+/** Do not reply yet: the handler is called again when requests of this kind are
+ * woken (controller_wake_parked()) or, with request_waited(), after this time. The
  * first parking of a request sets the time, later ones keep it. */
-void reply_park(struct reply *rep, uint32_t ms);
+void reply_park(struct reply *rep, enum parked kind, uint32_t ms);
 
 /** Name the record that a deprecated route is about, for its Link header. */
 void reply_successor(struct reply *rep, int64_t id);

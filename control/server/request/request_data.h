@@ -5,6 +5,7 @@
 #ifndef OFFHOOK_CONTROL_SERVER_REQUEST_REQUEST_DATA_H
 #define OFFHOOK_CONTROL_SERVER_REQUEST_REQUEST_DATA_H
 
+#include "control/server/request/parked.h"
 #include "control/server/request/route.h"
 #include "control/wire/json_text.h"
 
@@ -43,6 +44,7 @@ struct request {
 	int64_t key_id;       /* API key; negative: a user of the pages; or 0 */
 	int64_t agent_id;     /* agent, or 0 */
 	bool waited;          /* long-poll: this is the last call, answer now */
+	bool woken;           /* long-poll: request_woken() */
 	void *http;           /* the http layer's own */
 };
 
@@ -57,6 +59,7 @@ struct reply {
 	const char *content_type; /* NULL: application/json */
 	json_t *headers;          /* object name -> value, owned; may be NULL */
 	uint32_t park_ms;         /* > 0: reply_park() */
+	enum parked park_kind;    /* with park_ms */
 	int64_t successor_id;     /* reply_successor(); 0: it is not known */
 };
 

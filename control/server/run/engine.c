@@ -8,6 +8,7 @@
 #include "control/server/run/run.h"
 #include "control/server/store/lease_clock.h"
 #include "control/server/store/store.h"
+#include "control/server/store/store_lease.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -76,6 +77,17 @@ static void follow_clock(struct run_engine *e)
 			    (double)set_ms / 1000);
 }
 
+/* Polls are as many as there are agents: not for nothing. */
+static void wake_parked(struct run_engine *e)
+{
+	bool waits = true;
+	int err = lease_waits(e->store, &waits);
+
+	controller_wake_parked(e->controller, err || waits
+						      ? PARKED_ALL
+						      : PARKED_BIT(PARKED_FOR_STEP));
+}
+
 static void pass(struct run_engine *e)
 {
 	const struct controller_conf *conf = e->controller->conf;
@@ -102,7 +114,7 @@ static void pass(struct run_engine *e)
 	if (err < 0)
 		log_error("runs could not be advanced: %s", strerror(-err));
 	if (err > 0 || moved)
-		controller_wake_parked(e->controller);
+		wake_parked(e);
 }
 
 /* @return false: stop */
@@ -202,17 +214,22 @@ void run_engine_free(struct controller *controller)
 	controller->run_engine = NULL;
 }
 
-void run_engine_poke(struct controller *controller)
+void run_engine_look(struct controller *controller)
 {
 	struct run_engine *e = controller->run_engine;
 
-	if (e) {
-		pthread_mutex_lock(&e->lock);
-		e->poked = true;
-		pthread_cond_signal(&e->wake);
-		pthread_mutex_unlock(&e->lock);
-	}
-	controller_wake_parked(controller);
+	if (!e)
+		return;
+	pthread_mutex_lock(&e->lock);
+	e->poked = true;
+	pthread_cond_signal(&e->wake);
+	pthread_mutex_unlock(&e->lock);
+}
+
+void run_engine_poke(struct controller *controller)
+{
+	run_engine_look(controller);
+	controller_wake_parked(controller, PARKED_ALL);
 }
 
 int run_stop(struct controller *controller, struct store *store, int64_t run_id)

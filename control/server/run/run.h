@@ -37,9 +37,11 @@ void run_engine_stop(struct controller *controller);
 void run_engine_free(struct controller *controller);
 
 /**
- * Rows have changed: let the engine look at once, and run parked requests
- * again. Thread: any.
+ * Rows have changed: let the engine look at once. Thread: any.
  */
+void run_engine_look(struct controller *controller);
+
+/** Likewise, and run parked requests again: there is something for them. */
 void run_engine_poke(struct controller *controller);
 
 /**

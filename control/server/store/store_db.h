@@ -39,6 +39,7 @@ enum store_cache {
 	STORE_CACHE_KEYS,     /* API keys that were read */
 	STORE_CACHE_VERDICTS, /* the last runs of all tests */
 	STORE_CACHE_TREND,    /* days that are over */
+	STORE_CACHE_WAITS,    /* whether a lease waits */
 	STORE_CACHES
 };
 typedef void(store_cache_free_h)(void *cache);

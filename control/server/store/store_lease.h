@@ -43,15 +43,30 @@ struct lease_poll {
  * Handle a poll: record that the agent is alive, end leases that it no longer
  * holds, and offer it waiting leases of its pool. All roles of a run are
  * offered together, if necessary to several agents of the pool, each role to an
- * agent with the capabilities it needs. A poll that a later one has replaced
- * gets no jobs.
+ * agent with the capabilities it needs.
  * @param ret_jobs   new array of {lease_id, session_id, role, attempt, spec}
  * @param ret_spread true: another agent was offered a role, wake its poll
- * @return 0; -ENOENT no such agent; -EIO; -ENOMEM
+ * @return 0; -ESTALE a later poll has replaced it, or the agent has signed off
+ *         since; -ENOENT no such agent; -EIO; -ENOMEM
  */
 int lease_poll(struct store *s, const struct lease_poll *poll,
 	       const struct lease_times *times, json_t **ret_jobs,
 	       bool *ret_spread);
+
+/**
+ * Whether a lease waits for an agent, or for the poll of the one that it is offered
+ * to: else no poll needs to be looked at.
+ * @return 0; -EIO
+ */
+int lease_waits(struct store *s, bool *ret);
+
+/**
+ * Whether lease_poll() would do nothing for a poll that it has recorded before: no
+ * lease is there for it, and it is still the agent's latest. Reads only, in most
+ * cases nothing.
+ * @return 0; -EIO
+ */
+int lease_poll_idle(struct store *s, const struct lease_poll *poll, bool *ret);
 
 /* All functions below also return -ENOENT: no such lease, or another agent's;
  * -ESTALE: the lease is over for this agent, which drops the job. */

@@ -44,6 +44,18 @@ static int role_row(const struct db_value *row, size_t columns, void *arg)
 	return 0;
 }
 
+/* Most agents of a pool report the same: that is parsed once.
+ * @return to be released; NULL: none */
+static json_t *features_of(struct fit *f, const struct db_value *value)
+{
+	if (f->features_text && f->agent_count && value->type == DB_TEXT &&
+	    strcmp(f->features_text, value->bytes) == 0)
+		return json_incref(f->agents[f->agent_count - 1].features);
+	free(f->features_text);
+	f->features_text = value->type == DB_TEXT ? strdup(value->bytes) : NULL;
+	return texts_of(value);
+}
+
 static int agent_row(const struct db_value *row, size_t columns, void *arg)
 {
 	struct fit *f = arg;
@@ -58,12 +70,13 @@ static int agent_row(const struct db_value *row, size_t columns, void *arg)
 			return -ENOMEM;
 		f->agents = agents;
 	}
-	agent = &agents[f->agent_count++];
+	agent = &agents[f->agent_count];
 	agent->id = row[0].integer;
 	copy(agent->name, sizeof(agent->name), &row[1]);
 	agent->capacity = row[2].integer;
 	agent->room = row[3].integer;
-	agent->features = texts_of(&row[4]);
+	agent->features = features_of(f, &row[4]);
+	f->agent_count++;
 	return 0;
 }
 
@@ -76,7 +89,8 @@ int fit_read(struct db *db, const struct fit_query *query, struct fit *ret)
 {
 	const struct db_value params[] = {DB_I(query->run_id),
 					  DB_I(query->seen_after),
-					  DB_I(query->first_agent)};
+					  DB_I(query->first_agent),
+					  DB_I(query->only_first)};
 	int err;
 
 	*ret = (struct fit){.role_count = 0};
@@ -93,10 +107,11 @@ int fit_read(struct db *db, const struct fit_query *query, struct fit *ret)
 			"AND l.state IN ('offered', 'started')) AS room, "
 			"a.features_json FROM agent a WHERE a.pool_id = "
 			"(SELECT agentpool_id FROM run WHERE id = $1) AND "
-			"(a.id = $3 OR (a.draining = 0 AND a.held = 0 AND "
-			"a.disconnected = 0 AND a.last_seen > $2)) "
+			"(a.id = $3 OR ($4 = 0 AND a.draining = 0 AND "
+			"a.held = 0 AND a.disconnected = 0 AND "
+			"a.last_seen > $2)) "
 			"ORDER BY a.id = $3 DESC, room DESC, a.id",
-			params, 3, agent_row, ret);
+			params, 4, agent_row, ret);
 	return err < 0 ? err : 0;
 }
 
@@ -107,6 +122,7 @@ void fit_release(struct fit *f)
 	for (size_t i = 0; i < f->agent_count; i++)
 		json_decref(f->agents[i].features);
 	free(f->agents);
+	free(f->features_text);
 	*f = (struct fit){.role_count = 0};
 }
 
@@ -168,6 +184,14 @@ static bool serves(const struct fit_agent *agent, const struct fit_role *role)
 			return false;
 	}
 	return true;
+}
+
+bool fit_takes_any(const struct fit *f, const struct fit_agent *agent)
+{
+	for (size_t r = 0; r < f->role_count && agent->room > 0; r++)
+		if (serves(agent, &f->roles[r]))
+			return true;
+	return false;
 }
 
 bool fit_takes_all(const struct fit *f, const struct fit_agent *agent)

@@ -37,12 +37,14 @@ struct fit {
 	size_t role_count;
 	struct fit_agent *agents; /* allocated; those that take jobs */
 	size_t agent_count;
+	char *features_text; /* of the agent that was read last; or NULL */
 };
 
 struct fit_query {
 	int64_t run_id;
 	int64_t seen_after;  /* ms since 1970: agents seen later are online */
 	int64_t first_agent; /* listed first, even if not online; 0: none */
+	bool only_first;     /* the other agents are not read */
 };
 
 /**
@@ -54,6 +56,9 @@ struct fit_query {
 int fit_read(struct db *db, const struct fit_query *query, struct fit *ret);
 
 void fit_release(struct fit *f);
+
+/** True if the agent has room and capabilities for one of the waiting roles. */
+bool fit_takes_any(const struct fit *f, const struct fit_agent *agent);
 
 /** True if the agent has room and capabilities for all waiting roles. */
 bool fit_takes_all(const struct fit *f, const struct fit_agent *agent);

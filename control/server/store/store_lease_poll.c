@@ -17,7 +17,7 @@
 /* The connection of a parked poll may be lost: the poll proves only that the
  * agent was alive when it arrived. The agent's next poll replaces it. A poll in the
  * future was noted while the clock was set back, with a time read before.
- * @return 1 it is the latest; 0 it is not; -ENOENT; -EIO */
+ * @return 1; -ESTALE it is not the latest; -ENOENT; -EIO */
 static int note_agent(struct db *db, const struct lease_poll *poll,
 		      const char *features)
 {
@@ -45,7 +45,7 @@ static int note_agent(struct db *db, const struct lease_poll *poll,
 		return err;
 	err = lease_integer(db, "SELECT count(*) FROM agent WHERE id = $1",
 			    params, 1, &there);
-	return err ? err : there ? 0 : -ENOENT;
+	return err ? err : there ? -ESTALE : -ENOENT;
 }
 
 static bool holds(const json_t *held, const char *id)
@@ -167,6 +167,15 @@ static int offer_all(struct db *db, const struct fit *f, int64_t run_id,
 	return err < 0 ? err : given;
 }
 
+/* Whether the run cannot be placed, or can be without the other agents of the pool:
+ * they may be thousands. */
+static bool alone_suffices(const struct fit *f)
+{
+	return !f->role_count || !f->agent_count ||
+	       fit_takes_all(f, &f->agents[0]) ||
+	       !fit_takes_any(f, &f->agents[0]);
+}
+
 /* Offer all waiting leases of a run, or none. The polling agent is first, with
  * the room that it reports.
  * @return leases given to the polling agent */
@@ -174,18 +183,26 @@ static int place_run(struct db *db, const struct lease_poll *poll,
 		     const struct lease_times *times, int64_t run_id,
 		     int64_t mine, bool *ret_spread)
 {
-	const struct fit_query query = {
+	struct fit_query query = {
 		.run_id = run_id,
 		.seen_after = times->now - times->lease_ms,
 		.first_agent = poll->agent_id,
+		.only_first = true,
 	};
 	struct fit fit;
 	int given = fit_read(db, &query, &fit);
 
-	if (!given && fit.agent_count) {
+	if (!given && fit.agent_count)
 		fit.agents[0].room = mine;
-		given = offer_all(db, &fit, run_id, times, ret_spread);
+	if (!given && !alone_suffices(&fit)) {
+		fit_release(&fit);
+		query.only_first = false;
+		given = fit_read(db, &query, &fit);
+		if (!given && fit.agent_count)
+			fit.agents[0].room = mine;
 	}
+	if (!given && fit.agent_count)
+		given = offer_all(db, &fit, run_id, times, ret_spread);
 	fit_release(&fit);
 	return given;
 }
@@ -237,17 +254,16 @@ static int place_runs(struct db *db, const struct lease_poll *poll,
 
 	if (poll->draining)
 		return 0;
-	err = own_room(db, poll, &mine);
-	if (!err)
-		err = db_query(
-			db,
-			"SELECT id FROM run WHERE agentpool_id = "
-			"(SELECT pool_id FROM agent WHERE id = $1) "
-			"AND " RUN_ACTIVE
-			"AND phase IN ('queued', 'dispatching') AND EXISTS "
-			"(SELECT 1 FROM lease WHERE run_id = run.id AND "
-			"state = 'waiting') ORDER BY id LIMIT 64",
-			&agent, 1, id_row, &runs);
+	err = db_query(db,
+		       "SELECT id FROM run WHERE agentpool_id = "
+		       "(SELECT pool_id FROM agent WHERE id = $1) "
+		       "AND " RUN_ACTIVE
+		       "AND phase IN ('queued', 'dispatching') AND EXISTS "
+		       "(SELECT 1 FROM lease WHERE run_id = run.id AND "
+		       "state = 'waiting') ORDER BY id LIMIT 64",
+		       &agent, 1, id_row, &runs);
+	if (err > 0)
+		err = own_room(db, poll, &mine);
 	for (size_t i = 0; err >= 0 && i < runs.count && mine > 0; i++) {
 		err = place_run(db, poll, times, runs.numbers[i], mine,
 				ret_spread);
@@ -320,7 +336,7 @@ static int deliver(struct store *s, struct db *db,
 		       "l.state = 'offered' AND l.offered_at IS NULL "
 		       "ORDER BY l.run_id, l.role",
 		       agent, 1, job_row, &jobs);
-	if (err < 0)
+	if (err <= 0)
 		return err;
 	return lease_exec(db,
 			  "UPDATE lease SET offered_at = $2, expires_at = $3 "
@@ -375,4 +391,83 @@ int lease_poll(struct store *s, const struct lease_poll *poll,
 	*ret_jobs = jobs;
 	*ret_spread = spread;
 	return 0;
+}
+
+/* ---- polls that were woken ---- */
+
+int lease_waits(struct store *s, bool *ret)
+{
+	int64_t waits;
+	int err = lease_integer(
+		store_reader(s),
+		"SELECT EXISTS (SELECT 1 FROM lease WHERE state = 'waiting') "
+		"OR EXISTS (SELECT 1 FROM lease WHERE state = 'offered' AND "
+		"offered_at IS NULL)",
+		NULL, 0, &waits);
+
+	if (!err)
+		*ret = waits != 0;
+	return err;
+}
+
+/* What lease_waits() has found, of the thread that owns the store. */
+struct waits {
+	uint64_t changes;
+	bool none;
+};
+
+/* After a wake all polls ask, and most of them at the same state of the database. */
+static int none_waits(struct store *s, bool *ret)
+{
+	struct waits *kept = store_cache(s, STORE_CACHE_WAITS);
+	const uint64_t changes = store_changes(s);
+	bool waits;
+	int err;
+
+	if (kept && kept->changes == changes) {
+		*ret = kept->none;
+		return 0;
+	}
+	err = lease_waits(s, &waits);
+	if (err)
+		return err;
+	*ret = !waits;
+	if (!kept) {
+		kept = calloc(1, sizeof(*kept));
+		if (!kept)
+			return 0; /* it is read again next time */
+		store_cache_keep(s, STORE_CACHE_WAITS, kept, free);
+	}
+	*kept = (struct waits){.changes = changes, .none = !waits};
+	return 0;
+}
+
+int lease_poll_idle(struct store *s, const struct lease_poll *poll, bool *ret)
+{
+	const struct db_value params[] = {DB_I(poll->agent_id),
+					  DB_I(poll->arrived)};
+	int64_t idle;
+	int err = 0;
+
+	*ret = false;
+	/* PostgreSQL: to ask for changes is as much work as the query below; and
+	 * the agent may have signed off at another controller */
+	if (db_dialect(store_reader(s)) == DB_SQLITE)
+		err = none_waits(s, ret);
+	if (err || *ret)
+		return err;
+	err = lease_integer(
+		store_reader(s),
+		"SELECT count(*) FROM agent a WHERE a.id = $1 AND "
+		"a.disconnected = 0 AND a.polled_at <= $2 AND NOT EXISTS "
+		"(SELECT 1 FROM lease WHERE agent_id = $1 AND state = "
+		"'offered' AND offered_at IS NULL) AND NOT EXISTS "
+		"(SELECT 1 FROM run WHERE agentpool_id = a.pool_id "
+		"AND " RUN_ACTIVE "AND phase IN ('queued', 'dispatching') AND "
+		"EXISTS (SELECT 1 FROM lease WHERE run_id = run.id AND state "
+		"= 'waiting'))",
+		LEASE_PARAMS(params), &idle);
+	if (!err)
+		*ret = idle > 0;
+	return err;
 }

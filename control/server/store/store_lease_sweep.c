@@ -205,7 +205,9 @@ static int give_up(struct db *db, const struct waiting_row *w,
 /* Stop runs that waited for an agent longer than claim_timeout. */
 static int sweep_waiting(struct db *db, const struct sweep_times *times)
 {
-	const struct db_value params[] = {DB_I(times->now - times->lease_ms)};
+	const struct db_value params[] = {
+		DB_I(times->now - times->lease_ms),
+		DB_I(times->now - times->claim_timeout_ms)};
 	static const char sql[] =
 		"SELECT r.id, r.agentpool_name, (SELECT count(*) FROM lease "
 		"WHERE run_id = r.id AND state = 'waiting'), "
@@ -219,6 +221,7 @@ static int sweep_waiting(struct db *db, const struct sweep_times *times)
 		"WHERE pool_id = r.agentpool_id), 0) "
 		"FROM run r WHERE " RUN_ACTIVE
 		"AND r.phase IN ('queued', 'dispatching') "
+		"AND r.created_at <= $2 "
 		"AND EXISTS (SELECT 1 FROM lease WHERE run_id = r.id AND "
 		"state = 'waiting') ORDER BY r.id LIMIT 256";
 	struct waiting_list waiting;

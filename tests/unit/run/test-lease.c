@@ -62,15 +62,61 @@ static void test_poll_replaced_by_a_later_one(void **state)
 	struct lease_poll stale = {
 		.agent_id = b.agents[0], .free = 4, .arrived = T0 + 4000};
 	assert_int_equal(lease_poll(b.store, &stale, &times, &jobs, &spread),
-			 0);
-	assert_int_equal(json_array_size(jobs), 0);
-	json_decref(jobs);
+			 -ESTALE);
 	stale.agent_id = 4711;
 	assert_int_equal(lease_poll(b.store, &stale, &times, &jobs, &spread),
 			 -ENOENT);
 	jobs = bench_poll(&b, b.store, 0, 4, T0 + 9000);
 	assert_int_equal(json_array_size(jobs), 2);
 	json_decref(jobs);
+	bench_close(&b);
+}
+
+static void expect_idle(struct bench *b, int agent, int64_t arrived, bool idle)
+{
+	const struct lease_poll poll = {
+		.agent_id = b->agents[agent], .free = 1, .arrived = arrived};
+	bool found;
+
+	assert_int_equal(lease_poll_idle(b->store, &poll, &found), 0);
+	assert_int_equal(found, idle);
+}
+
+/*
+ * A poll that waits is looked at only if there may be something for it.
+ */
+static void test_poll_with_nothing_to_do(void **state)
+{
+	const struct lease_times times = bench_times(T0 + 4);
+	struct bench b;
+	json_t *jobs;
+
+	(void)state;
+	bench_open(&b, 1);
+	bench_sql(&b, "INSERT INTO agent_pool (id, name, join_token_hash, "
+		      "created_at, updated_at) VALUES (2, 'other', x'00', 0, 0)");
+	json_decref(bench_poll(&b, b.store, 0, 1, T0));
+	json_decref(bench_poll(&b, b.store, 1, 1, T0));
+	expect_idle(&b, 0, T0, true);
+	bench_run(&b);
+	expect_idle(&b, 0, T0, false);
+	bench_sql(&b, "UPDATE agent SET pool_id = 2 WHERE name = 'one'");
+	expect_idle(&b, 0, T0, true);
+	expect_idle(&b, 1, T0, false);
+	bench_sql(&b, "UPDATE agent SET pool_id = 1");
+	jobs = bench_poll(&b, b.store, 0, 1, T0 + 2); /* a role for each */
+	assert_int_equal(json_array_size(jobs), 1);
+	expect_idle(&b, 0, T0 + 2, true);
+	expect_idle(&b, 1, T0, false);
+	/* it has polled again, so that this one is to be answered */
+	expect_idle(&b, 0, T0 + 1, false);
+	json_decref(jobs);
+	jobs = bench_poll(&b, b.store, 1, 1, T0 + 3);
+	assert_int_equal(json_array_size(jobs), 1);
+	json_decref(jobs);
+	expect_idle(&b, 1, T0 + 3, true);
+	assert_int_equal(lease_disconnect(b.store, b.agents[0], &times), 0);
+	expect_idle(&b, 1, T0 + 3, false); /* the role of the other one */
 	bench_close(&b);
 }
 
@@ -430,6 +476,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_run_lapsed_offer_waits_again),
 		cmocka_unit_test(test_poll_replaced_by_a_later_one),
+		cmocka_unit_test(test_poll_with_nothing_to_do),
 		cmocka_unit_test(test_run_never_half_placed),
 		cmocka_unit_test(test_poll_knows_of_a_job_before_we_do),
 		cmocka_unit_test(test_run_lease_expires),
