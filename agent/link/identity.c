@@ -68,6 +68,14 @@ int identity_load(struct identity *ret, const char *state_dir)
 	return err;
 }
 
+void identity_forget(const char *state_dir)
+{
+	char path[PATH_MAX];
+
+	if (str_print(path, sizeof(path), "%s/credentials", state_dir) >= 0)
+		(void)unlink(path); /* else they are refused later: 401 */
+}
+
 int identity_save(const struct identity *identity, const char *state_dir)
 {
 	json_t *object =

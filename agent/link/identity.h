@@ -27,4 +27,7 @@ int identity_load(struct identity *ret, const char *state_dir);
 /** Replace the credentials: synced, and atomic in a crash. @return 0; -errno */
 int identity_save(const struct identity *identity, const char *state_dir);
 
+/** Delete the credentials: the controller has deleted the agent. */
+void identity_forget(const char *state_dir);
+
 #endif

@@ -209,10 +209,10 @@ static json_t *poll_body(const struct supervisor *s)
 	for (size_t i = 0; leases && i < s->lease_count; i++)
 		json_array_append_new(leases,
 				      json_string(lease_id(s->leases[i])));
-	body = json_pack("{s:i,s:O?,s:o,s:b,s:O}", "free",
+	body = json_pack("{s:i,s:O?,s:o,s:b,s:O,s:s}", "free",
 			 (int)supervisor_free_slots(s), "cursor", s->cursor,
 			 "leases", leases, "draining", supervisor_draining(s),
-			 "features", s->features);
+			 "features", s->features, "instance", s->instance);
 	if (body && s->acquire.on)
 		json_object_set_new(body, "one_run", json_true());
 	/* t: the controller computes the offset of our clock */
@@ -279,6 +279,14 @@ void link_begin(struct supervisor *s)
 
 /* ---- disconnect ---- */
 
+/* The fingerprint stays with them if it is known from nowhere else: it is of use to
+ * enrol again. */
+static void forget_identity(const struct supervisor *s)
+{
+	if (!s->identity.key_pin[0] || s->conf->controller_fingerprint[0])
+		identity_forget(s->conf->state_dir);
+}
+
 static void on_disconnected(const struct http_client_answer *answer, void *arg)
 {
 	struct supervisor *s = arg;
@@ -286,6 +294,8 @@ static void on_disconnected(const struct http_client_answer *answer, void *arg)
 	if (answer->status < 200 || answer->status >= 300)
 		log_warning("disconnect from the controller failed: %s",
 			    answer->text);
+	else if (s->gone)
+		forget_identity(s);
 	event_loop_stop(s->loop);
 }
 
@@ -308,7 +318,13 @@ void link_leave(struct supervisor *s)
 		event_loop_stop(s->loop);
 		return;
 	}
-	body = json_pack("{s:s}", "reason", "stopped");
+	/* One that is started for a single run leaves the list of agents, if it
+	 * has delivered all and can enrol again. */
+	s->gone = s->acquire.on && s->join_token && !s->result &&
+		  s->lease_count == 0 &&
+		  supervisor_acquired(s) != ACQUIRED_UNDELIVERED;
+	body = json_pack("{s:s,s:s,s:b}", "reason", "stopped", "instance",
+			 s->instance, "leave", s->gone);
 	request.body = body;
 	if (!body || http_client_send(&s->disconnect, s->http, &request) != 0)
 		event_loop_stop(s->loop);
@@ -317,6 +333,7 @@ void link_leave(struct supervisor *s)
 
 void link_init(struct supervisor *s)
 {
+	uuid_make(s->instance);
 	s->poll_s = 50;
 	s->env.renew_s = 20;
 	s->env.lease_s = 60;

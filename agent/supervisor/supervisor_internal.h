@@ -13,6 +13,7 @@
 #include "agent/supervisor/service_notify.h"
 #include "agent/supervisor/supervisor.h"
 #include "base/event_loop.h"
+#include "base/str.h"
 
 #include <limits.h>
 
@@ -47,11 +48,13 @@ struct supervisor {
 	/* controller */
 	struct identity identity;
 	bool enrolled;
+	char instance[UUID_TEXT_BYTES]; /* of this process */
 	uint32_t poll_s;
 	json_t *cursor; /* opaque; NULL: none yet */
 	struct http_client_call *enrol;
 	struct http_client_call *poll;
 	struct http_client_call *disconnect;
+	bool gone;                /* it signs off for good */
 	bool polled_without_room; /* the poll under way has free: 0 */
 	bool polled_draining;     /* the poll under way has draining: true */
 	struct event_loop_timer poll_timer;

@@ -47,17 +47,19 @@ def test_the_jobs_of_one_run_and_no_other(bench):
     runs = [bench.start(test), bench.start(test)]
     first = acquire(bench)
     assert first.process.wait(60) == DONE, first.log()
-    # it took both roles of the first run, delivered all, and has signed off: the
-    # controller does not wait until its lease time is over
-    assert state_of(bench, first) == "offline"
+    # it took both roles of the first run, delivered all, and has left
+    assert state_of(bench, first) is None
+    junit = bench.controller.request("GET", f"/runs/{runs[0]}/report/junit").text
+    assert junit.count(f'value="{first.name}"') == 2  # one a role
     assert bench.api("GET", f"/runs/{runs[0]}/status")["run"]["status"] == "passed"
     assert bench.points(runs[0], "rtp_pkt_per_sec", "caller", "in")
     assert bench.api("GET", f"/runs/{runs[1]}/status")["run"]["status"] == "running"
     assert first.log().count(": started") == 2
     assert list((first.state_dir / "spool").iterdir()) == []
-    # with a state of its own or the former one, the next one takes the next run
+    # with a state of its own or the former one, the next one enrols and takes the next run
     again = acquire(bench, "--acquire=60", state_dir=first.state_dir)
     assert again.process.wait(60) == DONE, again.log()
+    assert "(401)" not in again.log()
     assert bench.wait(runs[1])["status"] == "passed"
 
 
@@ -86,7 +88,7 @@ def test_no_job_comes_in_time(bench):
     agent = acquire(bench, "--acquire=1")
     assert agent.process.wait(60) == NO_JOB, agent.log()
     assert "no job came in time" in agent.log()
-    assert state_of(bench, agent) == "offline"
+    assert state_of(bench, agent) is None
     # nor if the controller cannot be reached
     agent = acquire(bench, "--acquire=1", url="http://127.0.0.1:1")
     assert agent.process.wait(60) == NO_JOB, agent.log()
@@ -100,7 +102,7 @@ def test_stopped_while_it_waits(bench):
             return db.execute("SELECT count(*) FROM agent WHERE polled_at IS NOT NULL").fetchone()[0]
     wait_for(has_polled)
     assert agent.stop() == NO_JOB
-    assert state_of(bench, agent) == "offline"
+    assert state_of(bench, agent) is None
 
 
 def test_a_job_that_is_not_completed(bench):
@@ -110,7 +112,7 @@ def test_a_job_that_is_not_completed(bench):
     bench.api("POST", f"/runs/{run}/stop")
     assert agent.process.wait(60) == UNSUCCESSFUL, agent.log()
     assert bench.wait(run)["status"] == "stopped"
-    assert state_of(bench, agent) == "offline"
+    assert state_of(bench, agent) is None
     assert list((agent.state_dir / "spool").iterdir()) == []
 
 

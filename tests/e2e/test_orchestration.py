@@ -257,11 +257,11 @@ def patient():
         yield Bench(c)
 
 
-def wait_parked(c):
-    """Wait until a poll waits for a job."""
+def wait_parked(c, count=1):
+    """Wait until so many polls wait for a job."""
     until = time.monotonic() + 30
-    while not re.search(r"(?m)^offhook_http_requests_queued [1-9]", c.session.get(
-            f"{c.url}/metrics", auth=c.keys["admin"]).text):
+    while int(re.search(r"(?m)^offhook_http_requests_queued (\d+)", c.session.get(
+            f"{c.url}/metrics", auth=c.keys["admin"]).text)[1]) < count:
         assert time.monotonic() < until
         time.sleep(0.05)
 
@@ -304,6 +304,68 @@ def test_poll_of_an_agent_that_has_left(patient):
     assert set(agent.jobs(2)) == {"caller", "callee"}  # it is back
     assert [a["state"] for a in c.api("GET", "/agents")["agents"]] == ["online"]
     c.api("POST", f"/runs/{session}/stop")
+
+
+def states(c):
+    return [a["state"] for a in c.api("GET", "/agents")["agents"]]
+
+
+def test_a_sign_off_answers_the_poll_that_waits():
+    """At once, not only when the time of the poll is over; polls of other agents wait on."""
+    with Controller(**{**TIMES, "poll_s": 50, "lease_s": 120}) as c:
+        bench = Bench(c)
+        agents, polled = [bench.agent(f"agent-{n}") for n in range(2)], [[], []]
+        polls = [threading.Thread(target=lambda n=n: polled[n].append(agents[n].poll()))
+                 for n in range(2)]
+        for poll in polls:
+            poll.start()
+        wait_parked(c, 2)
+        assert FakeAgent(c, auth=agents[0].auth).post("/disconnect", {"reason": "the test"}).ok
+        polls[0].join(30)  # of 50
+        assert polled == [[[]], []]
+        assert states(c) == ["offline", "online"]
+        session = bench.run()  # the other one gets it
+        polls[1].join(60)
+        assert {job["role"] for job in polled[1][0]} == {"caller", "callee"}
+        c.api("POST", f"/runs/{session}/stop")
+
+
+def test_a_poll_that_a_sign_off_overtakes(bench):
+    """It came on another connection, later: it neither gets jobs nor makes the agent online."""
+    c, agent = bench.c, bench.agent()
+    agent.poll(instance="first")
+    assert agent.post("/disconnect", {"reason": "the test", "instance": "first"}).ok
+    session = bench.run()
+    assert agent.poll(instance="first") == []
+    assert states(c) == ["offline"]
+    jobs = agent.poll(instance="second")  # its next process
+    assert {job["role"] for job in jobs} == {"caller", "callee"}
+    assert states(c) == ["online"]
+    c.api("POST", f"/runs/{session}/stop")
+    assert agent.post("/poll", {"free": 1, "instance": "x" * 65}).status_code == 422
+
+
+def test_an_agent_that_leaves(bench):
+    """It is deleted, and its runs keep its name; with a job in progress it is not."""
+    c, agent = bench.c, bench.agent()
+    session, caller, callee = started(bench, agent)
+    assert FakeAgent(c, auth=agent.auth).post("/disconnect", {"reason": "-", "leave": True}).ok
+    assert states(c) == ["offline"]
+    name, = [a["name"] for a in c.api("GET", "/agents")["agents"]]
+    assert f"agent {name} disconnected" in bench.ended(session)["result_description"]
+    session, caller, callee = started(bench, agent)
+    both_steps(agent, caller, callee)
+    report(agent, caller, callee)
+    finish(agent, caller, callee)
+    assert bench.ended(session)["status"] == "passed"
+    assert agent.post("/disconnect", {"reason": "the test", "leave": True}).ok
+    assert states(c) == []
+    assert agent.post("/poll", {"free": 1}).status_code == 401
+    junit = c.request("GET", f"/runs/{session}/report/junit").text
+    assert all(f'<property name="agent.{role}" value="{name}"' in junit for role in ("caller", "callee"))
+    # one that is given its id has nothing of it
+    other = bench.agent()
+    assert other.post(f"/leases/{caller['lease_id']}/start").status_code == 410
 
 
 def test_poll_of_a_full_agent_brings_no_job():

@@ -1,15 +1,20 @@
 #include "control/server/agentapi/common.h"
 
+#include "base/log.h"
 #include "base/str.h"
 #include "conf/controller_conf.h"
 #include "control/server/run/run.h"
 #include "control/server/store/store.h"
+#include "control/server/store/store_lease_agent.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define FREE_MAX 10000
 #define HELD_MAX 10000
+
+/* Name of an agent's process, made by itself. */
+#define INSTANCE_BYTES 64
 
 /* Get the time a poll arrived. It is kept in the poll's body while it is
  * parked, under a JSON key whose type a client cannot send. */
@@ -98,32 +103,45 @@ static void wait_on(struct request *req, struct reply *rep)
 			   request_conf(req)->poll_s * 1000);
 }
 
+static bool read_poll(struct request *req, struct reply *rep, int64_t now,
+		      struct lease_poll *poll)
+{
+	const json_t *t = json_object_get(request_body(req), "t");
+
+	if (!request_body(req)) {
+		reply_problem(rep, 422, "the body must be a JSON object");
+		return false;
+	}
+	if (!agent_integer_required(req, rep, "free", 0, FREE_MAX,
+				    &poll->free) ||
+	    !read_lists(req, rep, poll) || !check_optional(req, rep))
+		return false;
+	poll->instance =
+		agent_text(req, rep, "instance", INSTANCE_BYTES, false);
+	if (!poll->instance)
+		return false;
+	poll->draining =
+		json_is_true(json_object_get(request_body(req), "draining"));
+	poll->one_run =
+		json_is_true(json_object_get(request_body(req), "one_run"));
+	poll->arrived = arrival(req, now);
+	if (json_is_integer(t) && poll->arrived == now) {
+		poll->has_offset = true;
+		poll->offset_us = json_integer_value(t) - store_now_ms() * 1000;
+	}
+	return true;
+}
+
 void agent_poll(struct request *req, struct reply *rep)
 {
 	const struct lease_times times = agent_times(req);
 	struct lease_poll poll = {.agent_id = request_agent_id(req)};
-	const json_t *t = json_object_get(request_body(req), "t");
 	bool spread, idle = false;
 	json_t *jobs;
 	int err;
 
-	if (!request_body(req)) {
-		reply_problem(rep, 422, "the body must be a JSON object");
+	if (!read_poll(req, rep, times.now, &poll))
 		return;
-	}
-	if (!agent_integer_required(req, rep, "free", 0, FREE_MAX,
-				    &poll.free) ||
-	    !read_lists(req, rep, &poll) || !check_optional(req, rep))
-		return;
-	poll.draining =
-		json_is_true(json_object_get(request_body(req), "draining"));
-	poll.one_run =
-		json_is_true(json_object_get(request_body(req), "one_run"));
-	poll.arrived = arrival(req, times.now);
-	if (json_is_integer(t) && poll.arrived == times.now) {
-		poll.has_offset = true;
-		poll.offset_us = json_integer_value(t) - store_now_ms() * 1000;
-	}
 	if (request_woken(req) || request_waited(req))
 		(void)lease_poll_idle(request_store(req), &poll, &idle);
 	if (idle) {
@@ -131,7 +149,7 @@ void agent_poll(struct request *req, struct reply *rep)
 		return;
 	}
 	err = lease_poll(request_store(req), &poll, &times, &jobs, &spread);
-	if (err == -ESTALE) {
+	if (err == -ESTALE || err == -ENOENT) {
 		reply_empty(rep, 204); /* nothing comes by it any more */
 		return;
 	}
@@ -152,13 +170,26 @@ void agent_poll(struct request *req, struct reply *rep)
 void agent_disconnect(struct request *req, struct reply *rep)
 {
 	const struct lease_times times = agent_times(req);
-	int err = lease_disconnect(request_store(req), request_agent_id(req),
-				   &times);
+	struct lease_leave leave = {.agent_id = request_agent_id(req)};
+	char name[STORE_AGENT_NAME_BYTES] = "?";
+	bool deleted;
+	int err;
 
+	leave.instance =
+		agent_text(req, rep, "instance", INSTANCE_BYTES, false);
+	if (!leave.instance)
+		return;
+	leave.gone = json_is_true(json_object_get(request_body(req), "leave"));
+	if (leave.gone)
+		(void)store_agent_name(request_store(req), leave.agent_id,
+				       name);
+	err = lease_disconnect(request_store(req), &leave, &times, &deleted);
 	if (err) {
 		agent_refuse(rep, err);
 		return;
 	}
-	run_engine_poke(request_controller(req));
+	if (deleted)
+		log_info("agent %s has left", name);
+	run_agent_left(request_controller(req), leave.agent_id);
 	reply_empty(rep, 204);
 }

@@ -232,6 +232,12 @@ void run_engine_poke(struct controller *controller)
 	controller_wake_parked(controller, PARKED_ALL);
 }
 
+void run_agent_left(struct controller *controller, int64_t agent_id)
+{
+	controller_end_polls(controller, agent_id);
+	run_engine_poke(controller);
+}
+
 int run_stop(struct controller *controller, struct store *store, int64_t run_id)
 {
 	int err = store_run_stop(store, run_id, lease_clock_ms());

@@ -44,6 +44,9 @@ void run_engine_look(struct controller *controller);
 /** Likewise, and run parked requests again: there is something for them. */
 void run_engine_poke(struct controller *controller);
 
+/** Likewise, as an agent has signed off: its polls that wait are answered. */
+void run_agent_left(struct controller *controller, int64_t agent_id);
+
 /**
  * Ask a run to stop, whichever attempt is named: the leases of the last one are
  * cancelled, the judge is not asked, its status becomes `stopped`, and none

@@ -28,6 +28,14 @@ const struct migration migrations[] = {
 	 /* raised with each offer: what an earlier one allowed is over */
 	 "ALTER TABLE lease ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;",
 	 NULL},
+	{18, "agents that leave",
+	 /* of the agent that took the job, also when that is deleted */
+	 "ALTER TABLE lease ADD COLUMN agent_name TEXT;"
+	 "UPDATE lease SET agent_name = (SELECT name FROM agent WHERE "
+	 "agent.id = lease.agent_id) WHERE agent_id IS NOT NULL;"
+	 /* its process that has signed off: polls of that one come late */
+	 "ALTER TABLE agent ADD COLUMN left_instance TEXT;",
+	 NULL},
 };
 
 const size_t migration_count = sizeof(migrations) / sizeof(*migrations);

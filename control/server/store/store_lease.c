@@ -150,7 +150,8 @@ static int start(struct db *db, int64_t agent_id, const char *lease_id,
 	if (strcmp(v.state, "started") == 0)
 		return 0; /* a repeated request: our answer was lost */
 	err = lease_exec(db,
-			 "UPDATE lease SET state = 'started', "
+			 "UPDATE lease SET state = 'started', agent_name = "
+			 "(SELECT name FROM agent WHERE id = $2), "
 			 "started_at = $3, expires_at = $4 WHERE id = $1 "
 			 "AND agent_id = $2 AND state = 'offered'",
 			 LEASE_PARAMS(params));
@@ -230,20 +231,41 @@ int lease_renew(struct store *s, int64_t agent_id, const char *lease_id,
 	return 0;
 }
 
-int lease_disconnect(struct store *s, int64_t agent_id,
-		     const struct lease_times *times)
+/* The leases that it had keep its name. They must not be those of an agent that is
+ * given its id. @return 1 it was deleted; 0 it has a started lease; -EIO */
+static int delete_agent(struct db *db, int64_t agent_id)
 {
-	const struct db_value agent[] = {DB_I(agent_id), DB_I(times->now)};
-	struct db *db;
-	int err = store_write_begin(s, &db);
+	const struct db_value agent = DB_I(agent_id);
+	int deleted = lease_exec(db,
+				 "DELETE FROM agent WHERE id = $1 AND NOT "
+				 "EXISTS (SELECT 1 FROM lease WHERE "
+				 "agent_id = $1 AND state = 'started')",
+				 &agent, 1);
+	int err;
 
-	if (err)
-		return err;
+	if (deleted <= 0)
+		return deleted;
+	err = lease_exec(db,
+			 "UPDATE lease SET agent_id = NULL WHERE "
+			 "agent_id = $1 AND ended_at IS NOT NULL",
+			 &agent, 1);
+	return err < 0 ? err : 1;
+}
+
+static int disconnect(struct db *db, const struct lease_leave *leave,
+		      int64_t now)
+{
+	const struct db_value agent[] = {
+		DB_I(leave->agent_id), DB_I(now),
+		db_text(leave->instance[0] ? leave->instance : NULL)};
+	int err;
+
 	/* A poll that is still parked came before this: it is not the latest
-	 * any more, gets no job, and does not bring the agent back. */
+	 * any more, gets no job, and does not bring the agent back. Nor does
+	 * one of this instance that comes later, on another connection. */
 	err = lease_exec(db,
 			 "UPDATE agent SET disconnected = 1, last_seen = $2, "
-			 "polled_at = $2 WHERE id = $1",
+			 "polled_at = $2, left_instance = $3 WHERE id = $1",
 			 LEASE_PARAMS(agent));
 	if (err >= 0)
 		err = lease_exec(db,
@@ -252,14 +274,34 @@ int lease_disconnect(struct store *s, int64_t agent_id,
 				 "expires_at = NULL WHERE agent_id = $1 "
 				 "AND state = 'offered'",
 				 agent, 1);
-	if (err >= 0) /* the sweeper puts the agent's name before the reason */
-		err = lease_exec(db,
-				 "UPDATE lease SET expires_at = 0, "
-				 "reason = 'disconnected' "
-				 "WHERE agent_id = $1 AND state = 'started'",
-				 agent, 1);
-	err = store_write_end(s, err);
+	if (err >= 0 && leave->gone)
+		err = delete_agent(db, leave->agent_id);
+	else if (err >= 0)
+		err = 0;
+	if (err) /* deleted, or -EIO */
+		return err;
+	/* the sweeper puts the agent's name before the reason */
+	err = lease_exec(db,
+			 "UPDATE lease SET expires_at = 0, "
+			 "reason = 'disconnected' "
+			 "WHERE agent_id = $1 AND state = 'started'",
+			 agent, 1);
 	return err < 0 ? err : 0;
+}
+
+int lease_disconnect(struct store *s, const struct lease_leave *leave,
+		     const struct lease_times *times, bool *ret_deleted)
+{
+	struct db *db;
+	int err = store_write_begin(s, &db);
+
+	if (err)
+		return err;
+	err = store_write_end(s, disconnect(db, leave, times->now));
+	if (err < 0)
+		return err;
+	*ret_deleted = err > 0;
+	return 0;
 }
 
 /* ---- the barrier between steps ---- */

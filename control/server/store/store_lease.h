@@ -31,10 +31,11 @@ struct lease_poll {
 	int64_t agent_id;
 	int64_t free; /* jobs the agent can take now */
 	bool draining;
-	bool one_run;     /* it takes jobs of one run only */
-	json_t *held;     /* array of lease ids, borrowed */
-	json_t *features; /* array, borrowed; NULL: unchanged */
-	int64_t arrived;  /* when the poll arrived */
+	bool one_run;         /* it takes jobs of one run only */
+	const char *instance; /* of the agent's process; NULL: unknown */
+	json_t *held;         /* array of lease ids, borrowed */
+	json_t *features;     /* array, borrowed; NULL: unchanged */
+	int64_t arrived;      /* when the poll arrived */
 	bool has_offset;
 	int64_t offset_us; /* agent's clock minus ours */
 };
@@ -111,8 +112,19 @@ int lease_finish(struct store *s, int64_t agent_id, const char *lease_id,
 		 const struct lease_end *end, const struct lease_times *times,
 		 json_t **ret_missing);
 
-/** Disconnect an agent: its offers wait again, its started leases are lost. */
-int lease_disconnect(struct store *s, int64_t agent_id,
-		     const struct lease_times *times);
+struct lease_leave {
+	int64_t agent_id;
+	const char *
+		instance; /* of its process, which polls no more; "": unknown */
+	bool gone;        /* it does not come back: delete it */
+};
+
+/**
+ * Disconnect an agent: its offers wait again, its started leases are lost. One that
+ * does not come back is deleted if it had no started lease.
+ * @param ret_deleted  true: it was deleted
+ */
+int lease_disconnect(struct store *s, const struct lease_leave *leave,
+		     const struct lease_times *times, bool *ret_deleted);
 
 #endif

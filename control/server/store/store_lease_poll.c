@@ -15,7 +15,8 @@
 #define CANDIDATES_MAX 64
 
 /* The connection of a parked poll may be lost: the poll proves only that the
- * agent was alive when it arrived. The agent's next poll replaces it. A poll in the
+ * agent was alive when it arrived. The agent's next poll replaces it, and so does its
+ * sign-off, even if that overtakes the poll. A poll in the
  * future was noted while the clock was set back, with a time read before.
  * @return 1; -ESTALE it is not the latest; -ENOENT; -EIO */
 static int note_agent(struct db *db, const struct lease_poll *poll,
@@ -28,7 +29,8 @@ static int note_agent(struct db *db, const struct lease_poll *poll,
 		poll->has_offset ? DB_I(poll->offset_us)
 				 : (struct db_value){.type = DB_NULL},
 		db_text(features),
-		DB_I(lease_clock_ms())};
+		DB_I(lease_clock_ms()),
+		db_text(poll->instance)};
 	int64_t there;
 	int err;
 
@@ -39,7 +41,8 @@ static int note_agent(struct db *db, const struct lease_poll *poll,
 			 "coalesce($5, features_json), last_seen = CASE WHEN "
 			 "last_seen > $2 THEN last_seen ELSE $2 END "
 			 "WHERE id = $1 AND (coalesce(polled_at, 0) <= $2 "
-			 "OR polled_at > $6)",
+			 "OR polled_at > $6) AND (left_instance IS NULL OR "
+			 "left_instance <> coalesce($7, ''))",
 			 LEASE_PARAMS(params));
 	if (err)
 		return err;

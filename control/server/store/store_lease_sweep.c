@@ -85,7 +85,7 @@ static int sweep_lost(struct db *db, const struct sweep_times *times)
 		DB_I(times->now >= times->grace_until ? times->now : 1),
 		DB_I(times->now - LEASE_STOPPING_MS - times->lease_ms)};
 	static const char sql[] =
-		"SELECT l.id, l.run_id, l.role, coalesce(a.name, '?'), "
+		"SELECT l.id, l.run_id, l.role, coalesce(l.agent_name, a.name, '?'), "
 		"l.reason FROM lease l JOIN run r ON r.id = l.run_id "
 		"LEFT JOIN agent a ON a.id = l.agent_id "
 		"WHERE l.state = 'started' AND $1 > 0 AND (l.expires_at < $2 "

@@ -417,9 +417,10 @@ int store_report_agents(struct store *store, int64_t run_id, json_t **ret)
 	json_t *agents = json_array();
 	int rows =
 		agents ? db_query(store_reader(store),
-				  "SELECT DISTINCT l.role, a.name FROM lease l "
-				  "JOIN agent a ON a.id = l.agent_id "
-				  "WHERE l.run_id = $1 ORDER BY l.role, a.name",
+				  "SELECT DISTINCT l.role, l.agent_name FROM "
+				  "lease l WHERE l.run_id = $1 AND "
+				  "l.agent_name IS NOT NULL "
+				  "ORDER BY l.role, l.agent_name",
 				  &id, 1, agent_row, agents)
 		       : -ENOMEM;
 

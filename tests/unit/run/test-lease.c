@@ -90,9 +90,12 @@ static void test_poll_with_nothing_to_do(void **state)
 	const struct lease_times times = bench_times(T0 + 4);
 	struct bench b;
 	json_t *jobs;
+	bool deleted;
 
 	(void)state;
 	bench_open(&b, 1);
+	const struct lease_leave leave = {.agent_id = b.agents[0],
+					  .instance = ""};
 	bench_sql(&b, "INSERT INTO agent_pool (id, name, join_token_hash, "
 		      "created_at, updated_at) VALUES (2, 'other', x'00', 0, 0)");
 	json_decref(bench_poll(&b, b.store, 0, 1, T0));
@@ -115,7 +118,9 @@ static void test_poll_with_nothing_to_do(void **state)
 	assert_int_equal(json_array_size(jobs), 1);
 	json_decref(jobs);
 	expect_idle(&b, 1, T0 + 3, true);
-	assert_int_equal(lease_disconnect(b.store, b.agents[0], &times), 0);
+	assert_int_equal(lease_disconnect(b.store, &leave, &times, &deleted),
+			 0);
+	assert_false(deleted);
 	expect_idle(&b, 1, T0 + 3, false); /* the role of the other one */
 	bench_close(&b);
 }
