@@ -109,6 +109,7 @@ static const struct conf_key keys[] = {
 	TEXT(name, "", check_name, NAME_CHARS ", or nothing"),
 	TEXT(join_token, "", NULL, NULL),
 	TEXT(join_token_file, "", NULL, NULL),
+	TEXT(further_join_tokens, "", NULL, NULL),
 	TEXT(ca_file, "", NULL, NULL),
 	TEXT(controller_fingerprint, "", agent_conf_check_fingerprint,
 	     "sha256// and 44 characters, as `offhook-controller fingerprint` "

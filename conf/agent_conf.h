@@ -17,11 +17,12 @@
 
 struct agent_conf {
 	/* the controller */
-	char controller[CONF_TEXT_BYTES];      /* URL */
-	char name[CONF_TEXT_BYTES];            /* empty: the host's name */
-	char join_token[CONF_TEXT_BYTES];      /* secret */
-	char join_token_file[CONF_PATH_BYTES]; /* empty: none */
-	char ca_file[CONF_PATH_BYTES];         /* empty: the system's */
+	char controller[CONF_TEXT_BYTES];          /* URL */
+	char name[CONF_TEXT_BYTES];                /* empty: the host's name */
+	char join_token[CONF_TEXT_BYTES];          /* secret */
+	char further_join_tokens[CONF_TEXT_BYTES]; /* comma separated; secret */
+	char join_token_file[CONF_PATH_BYTES];     /* empty: none */
+	char ca_file[CONF_PATH_BYTES];             /* empty: the system's */
 	char controller_fingerprint[CONF_TEXT_BYTES]; /* empty: the one that
 						       * was kept; or none */
 	char controller_fingerprint_file[CONF_PATH_BYTES]; /* empty: none */

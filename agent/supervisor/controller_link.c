@@ -96,6 +96,23 @@ static void on_enrolled(const struct http_client_answer *answer, void *arg)
 	link_begin(s);
 }
 
+/* @return new array; NULL: none are configured, or no memory */
+static json_t *further_tokens(const struct supervisor *s)
+{
+	char text[CONF_TEXT_BYTES], *next = text, *token;
+	json_t *array;
+
+	if (!s->conf->further_join_tokens[0])
+		return NULL;
+	array = json_array();
+	(void)str_copy(text, sizeof(text), s->conf->further_join_tokens);
+	while ((token = strsep(&next, ", ")) != NULL)
+		if (token[0])
+			json_array_append_new(array, json_string(token));
+	explicit_bzero(text, sizeof(text));
+	return array;
+}
+
 static json_t *register_body(const struct supervisor *s)
 {
 	char host[64] = "agent";
@@ -107,10 +124,11 @@ static json_t *register_body(const struct supervisor *s)
 		host[sizeof(host) - 1] = '\0';
 		name = host;
 	}
-	return json_pack("{s:s,s:s,s:s,s:[i],s:O,s:i}", "token", s->join_token,
-			 "name", name, "version", OFFHOOK_VERSION, "protocols",
-			 PROTOCOL, "features", s->features, "capacity",
-			 (int)s->conf->capacity);
+	return json_pack("{s:s,s:s,s:s,s:[i],s:O,s:i,s:o*}", "token",
+			 s->join_token, "name", name, "version",
+			 OFFHOOK_VERSION, "protocols", PROTOCOL, "features",
+			 s->features, "capacity", (int)s->conf->capacity,
+			 "further_tokens", further_tokens(s));
 }
 
 static void enrol(struct supervisor *s)

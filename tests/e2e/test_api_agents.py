@@ -131,3 +131,52 @@ def test_metrics_and_command_line(lab, build):
     assert done.returncode == 0 and "state: draining" in done.stdout, done.stdout + done.stderr
     text = lab.c.session.get(lab.c.url + "/metrics", auth=lab.c.keys["admin"], timeout=60).text
     assert 'offhook_agents{state="draining"} 1' in text
+
+
+def test_several_pools(lab):
+    """By its tokens or its operator; it takes the runs of all its pools in the order of their start, and no others."""
+    c, (a, b) = lab.c, lab.pools
+    third = c.api("POST", "/agent-pools", {"name": "c"})["agent_pool"]
+    tokens = {"further_tokens": [p["join_token"] for p in (b, a, b)]}
+    body = {"token": a["join_token"], "name": "wide", "version": "0", "protocols": [1], "capacity": 1}
+    made = lab.agent.post("/register", {**body, **tokens}, auth=None).json()
+    wide = FakeAgent(c, auth=(made["agent_id"], made["secret"]), capacity=1)
+    path = f"/agents/{made['agent_id']}"
+    shown = c.api("GET", path)["agent"]
+    assert (shown["pool_name"], shown["further_pool_ids"], shown["further_pool_names"]) == ("a", [b["id"]], ["b"])
+    counts = {p["name"]: p["agent_count"] for p in c.api("GET", "/agent-pools")["agent_pools"]}
+    assert counts == {"a": 2, "b": 1, "c": 0}
+    problem(lab.agent.post("/register", {**body, "name": "x", "further_tokens": ["no token"]}, auth=None), 403)
+    problem(lab.agent.post("/register", {**body, "name": "x", "further_tokens": "text"}, auth=None), 422)
+    assert len(c.api("GET", "/agents")["agents"]) == 2  # nobody else has enrolled
+
+    def takes(*expected):
+        for session in expected:
+            job, = wide.jobs(1).values()
+            assert job["session_id"] == session
+            assert wide.start(job).ok and wide.finish(job, "failed", "x").ok
+
+    lab.put(draining=1)
+    runs = [scenario(c, p) for p in (third, b, a)]
+    takes(*runs[1:])
+    # its poll that waits is woken by a run of each of its pools
+    got = []
+    for pool in (b, a):
+        poll = threading.Thread(target=lambda: got.append(wide.jobs(1)))
+        poll.start()
+        session = scenario(c, pool)
+        poll.join()
+        job, = got.pop().values()
+        assert job["session_id"] == session and wide.start(job).ok and wide.finish(job, "failed", "x").ok
+    problem(c.request("DELETE", f"/agent-pools/{b['id']}"), 409)
+    edit = {"name": "wide", "pool_id": b["id"], "further_pool_ids": [third["id"], b["id"]]}
+    shown = c.api("PUT", path, edit)["agent"]
+    assert (shown["pool_name"], shown["further_pool_names"]) == ("b", ["c"])
+    c.api("POST", f"/runs/{runs[0]}/stop")
+    takes(scenario(c, third))
+    for wrong in ([99], ["1"], 1, [b["id"]] * 33):
+        problem(c.request("PUT", path, {**edit, "further_pool_ids": wrong}), 422)
+    assert c.api("PUT", path, {"name": "wide", "pool_id": b["id"]})["agent"]["further_pool_ids"] == []
+    scenario(c, third)
+    assert wide.poll() == []
+    assert c.request("DELETE", path).ok

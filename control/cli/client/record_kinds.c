@@ -25,10 +25,7 @@ static const char *const user_fields[] = {
 };
 
 static const char *const agent_fields[] = {
-	"name",
-	"pool_id",
-	"draining",
-	NULL,
+	"name", "pool_id", "further_pool_ids", "draining", NULL,
 };
 
 static const char *const pool_fields[] = {"name", "description", "capabilities",

@@ -16,6 +16,7 @@
 
 #define CAPACITY_MAX 10000
 #define NAME_BYTES   100
+#define TOKEN_BYTES  256
 
 static bool speaks(const json_t *protocols)
 {
@@ -38,6 +39,31 @@ static bool name_valid(const char *name)
 		if ((unsigned char)*name < 0x20 || *name == 0x7f)
 			return false;
 	return true;
+}
+
+/* @return false: the reply is a 422 */
+static bool read_further(struct request *req, struct reply *rep,
+			 struct agent_new *agent)
+{
+	const json_t *tokens =
+		json_object_get(request_body(req), "further_tokens");
+	const json_t *token;
+	bool good = !tokens || json_is_array(tokens);
+	size_t i;
+
+	json_array_foreach(tokens, i, token)
+	{
+		good &= json_is_string(token) &&
+			json_string_length(token) <= TOKEN_BYTES;
+	}
+	agent->further_tokens = tokens;
+	if (good && json_array_size(tokens) <= STORE_FURTHER_POOLS_MAX)
+		return true;
+	reply_problem(rep, 422, "further_tokens must be an array of texts");
+	reply_pointer(rep, "/further_tokens",
+		      "must be an array of at most %d texts",
+		      STORE_FURTHER_POOLS_MAX);
+	return false;
 }
 
 static void answer(struct request *req, struct reply *rep, int64_t id,
@@ -71,7 +97,10 @@ static void enrol(struct request *req, struct reply *rep,
 		answer(req, rep, id, secret);
 		break;
 	case -EACCES:
-		reply_problem(rep, 403, "the join token is not valid");
+		reply_problem(rep, 403, "%s is not valid",
+			      json_array_size(agent->further_tokens)
+				      ? "one of the join tokens"
+				      : "the join token");
 		break;
 	case -EEXIST:
 		reply_problem(rep, 409,
@@ -93,7 +122,7 @@ void agent_register(struct request *req, struct reply *rep)
 				  .address = request_remote_addr(req),
 				  .now = lease_clock_ms()};
 
-	agent.token = agent_text(req, rep, "token", 256, true);
+	agent.token = agent_text(req, rep, "token", TOKEN_BYTES, true);
 	if (agent.token)
 		agent.name = agent_text(req, rep, "name", NAME_BYTES, true);
 	if (agent.name)
@@ -118,6 +147,8 @@ void agent_register(struct request *req, struct reply *rep)
 			      PROTOCOL);
 		return;
 	}
+	if (!read_further(req, rep, &agent))
+		return;
 	if (!request_is_certified(req, rep, agent.name))
 		return;
 	agent.features = features;

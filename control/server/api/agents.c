@@ -1,11 +1,13 @@
 #include "control/server/api/agents.h"
 
+#include "base/str.h"
 #include "conf/controller_conf.h"
 #include "control/server/api/resource_type.h"
 #include "control/server/http/tls.h"
 #include "control/server/run/run.h"
 #include "control/server/store/lease_clock.h"
 #include "control/server/store/store.h"
+#include "control/server/store/store_lease_agent.h"
 #include "control/server/store/store_secret.h"
 
 #include <errno.h>
@@ -19,7 +21,9 @@ static const struct column pool_columns[] = {
 	{"description", "p.description", "description", COLUMN_TEXT},
 	{"capabilities", "p.capabilities_json", "capabilities_json",
 	 COLUMN_JSON},
-	{"agent_count", "(SELECT count(*) FROM agent a WHERE a.pool_id = p.id)",
+	{"agent_count",
+	 "(SELECT count(*) FROM agent a WHERE a.pool_id = p.id) + (SELECT "
+	 "count(*) FROM agent_further_pool f WHERE f.pool_id = p.id)",
 	 NULL, COLUMN_INT},
 	{"join_token", NULL, "join_token_hash", COLUMN_HASHED},
 	{"created_at", "p.created_at", "created_at", COLUMN_TIME},
@@ -139,7 +143,14 @@ static int present(struct request *req, json_t *row)
 	const int64_t lease_ms = (int64_t)request_conf(req)->lease_s * 1000;
 	int64_t silent_ms = lease_clock_ms() - number(row, "last_seen_ms");
 	const char *state = "online";
+	json_t *ids, *names;
+	int err = store_agent_further_pools(request_store(req),
+					    number(row, "id"), &ids, &names);
 
+	if (err)
+		return err;
+	json_object_set_new(row, "further_pool_ids", ids);
+	json_object_set_new(row, "further_pool_names", names);
 	if (number(row, "disconnected") || silent_ms > lease_ms)
 		state = "offline";
 	else if (number(row, "leaving") || number(row, "draining"))
@@ -177,13 +188,32 @@ static const struct field fields[] = {
 	 .required = true,
 	 .min = 1,
 	 .max = INT64_MAX},
+	{.name = "further_pool_ids",
+	 .kind = FIELD_ARRAY,
+	 .max = STORE_FURTHER_POOLS_MAX,
+	 .fallback = "[]"},
 	{.name = "draining", .kind = FIELD_FLAG, .fallback = "0"},
 };
 
 static void check(struct request *req, json_t *values, struct reply *rep)
 {
+	const json_t *ids = json_object_get(values, "further_pool_ids");
+	json_t *id;
+	size_t i;
+
 	resource_reference(req, rep, &agent_pool_resource,
 			   json_object_get(values, "pool_id"), "/pool_id");
+	json_array_foreach(ids, i, id)
+	{
+		char pointer[40];
+
+		str_print(pointer, sizeof(pointer), "/further_pool_ids/%zu", i);
+		if (json_is_integer(id))
+			resource_reference(req, rep, &agent_pool_resource, id,
+					   pointer);
+		else
+			field_error(rep, pointer, "is no id of a pool");
+	}
 }
 
 static bool may_delete(struct request *req, int64_t id, struct reply *rep)
@@ -207,7 +237,9 @@ const struct resource agent_resource = {
 	.table = &table,
 	.fields = fields,
 	.field_count = sizeof(fields) / sizeof(*fields),
-	.observed = "in_use last_seen clock_offset_us state",
+	.children = store_agent_serve,
+	.observed = "in_use last_seen clock_offset_us state "
+		    "further_pool_names",
 	.check = check,
 	.present = present,
 	.may_delete = may_delete,

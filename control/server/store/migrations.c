@@ -36,6 +36,17 @@ const struct migration migrations[] = {
 	 /* its process that has signed off: polls of that one come late */
 	 "ALTER TABLE agent ADD COLUMN left_instance TEXT;",
 	 NULL},
+	{19, "several pools an agent",
+	 /* besides agent.pool_id, which is never here */
+	 "CREATE TABLE agent_further_pool ("
+	 "agent_id INTEGER NOT NULL REFERENCES agent(id) ON DELETE CASCADE, "
+	 "pool_id INTEGER NOT NULL REFERENCES agent_pool(id), "
+	 "PRIMARY KEY (agent_id, pool_id)) WITHOUT ROWID;"
+	 "CREATE INDEX agent_further_pool_by_pool "
+	 "ON agent_further_pool (pool_id);"
+	 "CREATE VIEW agent_serves AS SELECT id AS agent_id, pool_id FROM "
+	 "agent UNION ALL SELECT agent_id, pool_id FROM agent_further_pool;",
+	 NULL},
 };
 
 const size_t migration_count = sizeof(migrations) / sizeof(*migrations);

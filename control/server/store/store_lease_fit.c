@@ -87,10 +87,9 @@ static int agent_row(const struct db_value *row, size_t columns, void *arg)
 
 int fit_read(struct db *db, const struct fit_query *query, struct fit *ret)
 {
-	const struct db_value params[] = {DB_I(query->run_id),
-					  DB_I(query->seen_after),
-					  DB_I(query->first_agent),
-					  DB_I(query->only_first)};
+	const struct db_value params[] = {
+		DB_I(query->run_id), DB_I(query->seen_after),
+		DB_I(query->first_agent), DB_I(query->only_first)};
 	int err;
 
 	*ret = (struct fit){.role_count = 0};
@@ -105,8 +104,9 @@ int fit_read(struct db *db, const struct fit_query *query, struct fit *ret)
 			"SELECT a.id, a.name, a.capacity, a.capacity - "
 			"(SELECT count(*) FROM lease l WHERE l.agent_id = a.id "
 			"AND l.state IN ('offered', 'started')) AS room, "
-			"a.features_json FROM agent a WHERE a.pool_id = "
-			"(SELECT agentpool_id FROM run WHERE id = $1) AND "
+			"a.features_json FROM agent a WHERE a.id IN (SELECT "
+			"agent_id FROM agent_serves WHERE pool_id = (SELECT "
+			"agentpool_id FROM run WHERE id = $1)) AND "
 			"(a.id = $3 OR ($4 = 0 AND a.draining = 0 AND "
 			"a.held = 0 AND a.disconnected = 0 AND "
 			"a.last_seen > $2)) "

@@ -258,8 +258,8 @@ static int place_runs(struct db *db, const struct lease_poll *poll,
 	if (poll->draining)
 		return 0;
 	err = db_query(db,
-		       "SELECT id FROM run WHERE agentpool_id = "
-		       "(SELECT pool_id FROM agent WHERE id = $1) "
+		       "SELECT id FROM run WHERE agentpool_id IN "
+		       "(SELECT pool_id FROM agent_serves WHERE agent_id = $1) "
 		       "AND " RUN_ACTIVE
 		       "AND phase IN ('queued', 'dispatching') AND EXISTS "
 		       "(SELECT 1 FROM lease WHERE run_id = run.id AND "
@@ -465,7 +465,8 @@ int lease_poll_idle(struct store *s, const struct lease_poll *poll, bool *ret)
 		"a.disconnected = 0 AND a.polled_at <= $2 AND NOT EXISTS "
 		"(SELECT 1 FROM lease WHERE agent_id = $1 AND state = "
 		"'offered' AND offered_at IS NULL) AND NOT EXISTS "
-		"(SELECT 1 FROM run WHERE agentpool_id = a.pool_id "
+		"(SELECT 1 FROM run WHERE agentpool_id IN "
+		"(SELECT pool_id FROM agent_serves WHERE agent_id = $1) "
 		"AND " RUN_ACTIVE "AND phase IN ('queued', 'dispatching') AND "
 		"EXISTS (SELECT 1 FROM lease WHERE run_id = run.id AND state "
 		"= 'waiting'))",

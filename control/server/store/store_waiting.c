@@ -93,7 +93,8 @@ static int read_agents(struct store *s, int64_t pool_id,
 		"a.draining = 0 AND a.held = 0 THEN 1 ELSE 0 END AS taking, "
 		"(SELECT count(*) FROM lease l WHERE l.agent_id = a.id AND "
 		"l.state IN ('offered', 'started')) AS jobs "
-		"FROM agent a WHERE a.pool_id = $1) AS pool",
+		"FROM agent a WHERE a.id IN (SELECT agent_id FROM "
+		"agent_serves WHERE pool_id = $1)) AS pool",
 		LEASE_PARAMS(params), agents_row, ret);
 }
 
