@@ -1,5 +1,6 @@
 #include "control/cli/remote_commands.h"
 
+#include "control/cli/capacity/capacity.h"
 #include "control/cli/client/client.h"
 #include "control/cli/client/login.h"
 #include "control/cli/code/apply.h"
@@ -18,6 +19,7 @@
 /* Verbs of their own. list, show, create, ... of records: record_verbs.c. */
 static const struct remote_verb verbs[] = {
 	{"apply", NULL, apply_main},
+	{"capacity", NULL, capacity_main},
 	{"export", NULL, export_main},
 	{"artifact", "list", record_artifact_list},
 	{"artifact", "save", record_artifact_save},

@@ -75,7 +75,7 @@ def test_every_command(shell, build):
     commands = of_help(text)
     assert {"call", "agent", "completion", "help"} <= commands
     assert shell("") == commands
-    assert shell("ca") == {"call", "callback", "callback-template"}
+    assert shell("ca") == {"call", "callback", "callback-template", "capacity"}
     assert shell("help", "ca") == shell("ca")
     assert shell("help", "me") == {"media"}
 
@@ -92,6 +92,7 @@ def test_options(shell):
     assert shell("agent", "list", "--") >= {"--url", "--profile", "--json", "--help"}
     assert "--wait" in shell("scenario", "run", "registration", "--")
     assert "--wait" not in shell("scenario", "list", "--")
+    assert shell("capacity", "--") >= {"--calls", "--cool-down", "--rate", "--junit", "--url"}
     # those of the pages that the command names, behind an argument and another option
     assert shell("call", "sip:1@127.0.0.1", "--register", "--tl") == {
         "--tls-ca", "--tls-cert", "--tls-key", "--tls-name", "--tls-verify"}

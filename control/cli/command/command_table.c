@@ -169,6 +169,27 @@ static const char rescore_help[] =
 	"Exit status: 0 streams were found, 1 none or the file is damaged, 2 wrong usage,\n"
 	"3 the controller refused or did not answer.\n";
 
+static const char capacity_help[] =
+	"Usage: offhook capacity TEST --rate MIN-MAX|--calls MIN-MAX [OPTION]...\n"
+	"\n"
+	"Finds the highest load at which a test passes, by runs of it, and what limits.\n"
+	"\n"
+	"  --rate MIN-MAX   new calls a second that may be tried\n"
+	"  --calls MIN-MAX  calls at a time that may be tried\n"
+	"  --trial S        seconds of a trial at its full load (default: 10)\n"
+	"  --warm-up S, --cool-down S  for the load to rise, and after it (default: 2)\n"
+	"  --width PERCENT  of the result, relative to its lower end (default: 10)\n"
+	"  --repeats N      trials about each end, at least (default: 2)\n"
+	"  --max-trials N   end then with what is known (default: 60)\n"
+	"  --least LOAD     exit status 1 if the result begins below it\n"
+	"  --action S.A     `call` action that gets the load, if there are several\n"
+	"  --set PATH=VALUE override for the runs, as of offhook test run\n"
+	"  --plot FILE, --junit FILE  the curve as SVG, the result as JUnit XML\n"
+	"  --retry-for S    how long the controller may be away (default: 60)\n"
+	"\n"
+	"Exit status: 0 found, 1 below --least or the lowest load fails, 2 wrong usage,\n"
+	"3 not found, refused or interrupted.\n";
+
 static const char apply_help[] =
 	"Usage: offhook apply -f DIR|FILE... [--dry-run] [--prune] [--yes]\n"
 	"\n"
@@ -623,6 +644,8 @@ const struct command command_table[] = {
 	       scenario_verbs, true),
 	REMOTE("run", COMMAND_RUNS, "Runs: what they measured, their files",
 	       run_verbs, false),
+	{"capacity", COMMAND_RUNS, COMMANDS_REMOTE,
+	 "Highest load at which a test passes", NULL, capacity_help, false},
 	REMOTE("artifact", COMMAND_RUNS, "Recordings and captures of runs",
 	       artifact_verbs, false),
 	{"apply", COMMAND_RESOURCES, COMMANDS_REMOTE,

@@ -159,7 +159,7 @@ __attribute__((format(printf, 2, 3))) static void now_is(struct waiting *w,
 	if (strcmp(text, w->text) == 0)
 		return;
 	(void)str_copy(w->text, sizeof(w->text), text);
-	if (!w->terminal && text[0])
+	if (!w->terminal && !w->p->quiet && text[0])
 		say(w, "%s", text);
 }
 

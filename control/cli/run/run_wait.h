@@ -20,6 +20,7 @@ struct run_wait_params {
 	bool project;
 	const char *report_url; /* NULL: unknown */
 	const char *waiting; /* `waiting_for` that was already printed; NULL */
+	bool quiet;          /* do not tell the phases of the run */
 	unsigned retry_s;    /* for how long a controller may be away */
 	int signals; /* of run_signals_open(); -1: signals end the program, the
 		      * run goes on */

@@ -1,0 +1,57 @@
+/**
+ * What a capacity search found: as text, as JSON, as an exit status. Pure. Thread: main.
+ */
+#ifndef OFFHOOK_CONTROL_CLI_CAPACITY_CAPACITY_RESULT_H
+#define OFFHOOK_CONTROL_CLI_CAPACITY_CAPACITY_RESULT_H
+
+#include "control/capacity/search.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Everything is borrowed. */
+struct capacity_result {
+	const char *test;
+	bool is_rate;
+	const struct search_params *params;
+	const struct search *search;
+	const json_t
+		*runs; /* of each trial {sentence, session_id, report_url} */
+	const json_t *causes; /* texts of the conditions; a trial's cause is an
+			       * index */
+	const char
+		*broken_off; /* why the search ended before its time; NULL: it
+				 * did not */
+	double seconds;      /* that it took */
+	double least; /* the interval has to begin there or above; 0: not asked */
+};
+
+/** "calls/s", or "calls at a time". */
+const char *capacity_result_unit(bool is_rate);
+
+/** The sentence of the result: "between 20 and 21 calls at a time".
+ * @param text  CAPACITY_TEXT_BYTES */
+#define CAPACITY_TEXT_BYTES 200
+void capacity_result_text(const struct capacity_result *o,
+			  const struct search_result *r,
+			  char text[static CAPACITY_TEXT_BYTES]);
+
+/** The condition that limits, or what the tester said of itself; "": nothing does. */
+const char *capacity_result_cause(const struct capacity_result *o,
+				  const struct search_result *r);
+
+/** The sentence of the last run that failed by this cause; "": none. */
+const char *capacity_result_sentence(const struct capacity_result *o,
+				     const struct search_result *r);
+
+void capacity_result_print(FILE *out, const struct capacity_result *o);
+
+/** @return new object (docs/reference/capacity.md); NULL: out of memory */
+json_t *capacity_result_json(const struct capacity_result *o);
+
+/** @return exit status: 0 found, and not below `least`; 1 below it, or the lowest load
+ * fails; 3 not known */
+int capacity_result_exit(const struct capacity_result *o);
+
+#endif

@@ -1,0 +1,66 @@
+/**
+ * One trial of a capacity search: what its run overrides in the test, and what the finished run says
+ * about the load. Pure. Thread: main.
+ */
+#ifndef OFFHOOK_CONTROL_CLI_CAPACITY_TRIAL_H
+#define OFFHOOK_CONTROL_CLI_CAPACITY_TRIAL_H
+
+#include "control/capacity/search.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define TRIAL_PATH_BYTES 40
+/* docs/reference/parameters.md */
+#define TRIAL_RATE_MIN  0.001
+#define TRIAL_RATE_MAX  1000
+#define TRIAL_CALLS_MAX 10000   /* max_concurrent_calls */
+#define TRIAL_TOTAL_MAX 1000000 /* max_total_calls */
+
+struct trial_plan {
+	bool is_rate; /* loads are calls a second, else calls at a time */
+	unsigned trial_s;
+	unsigned warm_up_s;
+	char action[TRIAL_PATH_BYTES]; /* "step.1.0." */
+};
+
+/**
+ * Find the action that gets the load.
+ * @param steps   of the test
+ * @param wanted  "STEP.ACTION"; NULL: the only `call` action
+ * @param ret     TRIAL_PATH_BYTES
+ * @return 0; -ENOENT there is none; -EEXIST there are several; -EINVAL wanted is no `call` action
+ */
+int trial_find_action(const json_t *steps, const char *wanted,
+		      char ret[static TRIAL_PATH_BYTES]);
+
+/**
+ * Make the overrides of a trial.
+ * A rate: the calls of the trial's time at that rate, of which as many as it takes are up at a time,
+ * after a ramp of the warm-up. Calls at a time: they begin evenly during the warm-up, and all stay up
+ * for the trial's time.
+ * @param load  within the ceilings above
+ * @return new object of texts; NULL: out of memory
+ */
+json_t *trial_overrides(const struct trial_plan *plan, double load);
+
+/** Calls of a trial. They are at most TRIAL_TOTAL_MAX, unless the plan asks for too much. */
+double trial_calls(const struct trial_plan *plan, double load);
+
+struct trial_verdict {
+	enum search_outcome outcome;
+	const char *condition; /* that failed: its text; "": none */
+	const char *sentence;  /* why; "": nothing to say */
+};
+
+/**
+ * Read the end of a run. Saturation and other faults of the tester are SEARCH_SATURATED, conditions
+ * that failed SEARCH_FAILED, and so are those that too few calls left open: they were not shown to hold.
+ * @param run  of GET /runs/ID, ended
+ * @param ret  borrows from the run
+ * @return 0; -EAGAIN the run says nothing about the load: it errored for another reason, or was stopped
+ */
+int trial_judge(const json_t *run, struct trial_verdict *ret);
+
+#endif
