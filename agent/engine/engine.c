@@ -44,11 +44,24 @@ static void media_flush_soon(void *arg)
 	mono_timer_start(&e->tmr_media, MEDIA_FLUSH_MS, media_flush, e);
 }
 
+static void tick(void *arg);
+
+/* Engines that share a job tick at whole seconds of the monotonic clock, so that their
+ * calls of a second can be added up. */
+static void tick_set(struct engine *e)
+{
+	int64_t past_ms = wire_share_divided(&e->settings.share)
+				  ? clock_mono_ns() / NS_PER_MS % TICK_MS
+				  : 0;
+
+	mono_timer_start(&e->tmr_tick, (uint64_t)(TICK_MS - past_ms), tick, e);
+}
+
 static void tick(void *arg)
 {
 	struct engine *e = arg;
 
-	mono_timer_start(&e->tmr_tick, TICK_MS, tick, e);
+	tick_set(e);
 	if (e->peer_gone)
 		return;
 	engine_report_second(e, clock_mono_ns());
@@ -92,7 +105,8 @@ static int stacks_start(struct engine *e)
 	struct media_engine_params media = {
 		.port_min = e->settings.rtp_min,
 		.port_max = e->settings.rtp_max,
-		.sessions_max = calls_sessions_wanted(e->job),
+		.sessions_max =
+			calls_sessions_wanted(e->job, &e->settings.share),
 		.realtime = strcmp(e->settings.media_scheduling, "normal") != 0,
 		.srtp_library = e->settings.srtp_library,
 		.declarations = &e->settings.declarations,
@@ -148,7 +162,8 @@ static int job_prepare(struct engine *e)
 		.report = e->report,
 		.accounts = e->accounts,
 		.media = e->media,
-		.sessions_max = calls_sessions_wanted(e->job),
+		.sessions_max =
+			calls_sessions_wanted(e->job, &e->settings.share),
 	};
 	const char *problem = "out of memory";
 	int err = 0;
@@ -196,7 +211,7 @@ static int rooms_start(struct engine *e)
 		.job = e->job,
 		.settings = &e->settings,
 		.report = e->report,
-		.calls_max = calls_sessions_wanted(e->job),
+		.calls_max = calls_sessions_wanted(e->job, &e->settings.share),
 	};
 	int err = accounts_new(&e->accounts, &accounts);
 
@@ -244,12 +259,16 @@ static void job_start(struct engine *e, json_t *message)
 	}
 	err = engine_settings_read(&e->settings,
 				   json_object_get(message, "engine"));
+	if (!err)
+		err = wire_share_decode(&e->settings.share,
+					json_object_get(message, "share"));
 	if (!err) {
 		const struct report_params params = {
 			.role = e->job->role,
 			.run = e->job->session_id,
 			.interval_s = e->job->interval_s,
 			.artifact_dir = e->settings.artifact_dir,
+			.share = &e->settings.share,
 		};
 
 		err = report_start(e->report, &params);
@@ -267,7 +286,7 @@ static void job_start(struct engine *e, json_t *message)
 	if (rooms_start(e))
 		return;
 	saturation_start(e->saturation, media_engine_lateness(e->media));
-	mono_timer_start(&e->tmr_tick, TICK_MS, tick, e);
+	tick_set(e);
 	mono_timer_start(&e->tmr_max, (uint64_t)e->job->max_duration_s * 1000,
 			 max_duration_over, e);
 }
@@ -279,11 +298,13 @@ static void go(struct engine *e, json_t *message)
 	json_t *step = json_object_get(message, "step");
 	json_t *in_ms = json_object_get(message, "in_ms");
 	json_int_t delay = json_integer_value(in_ms);
+	json_int_t at_ns =
+		json_integer_value(json_object_get(message, "at_ns"));
 
 	if (!json_is_integer(step) || json_integer_value(step) < 0 ||
-	    delay < 0 ||
+	    delay < 0 || at_ns < 0 ||
 	    steps_go(e->steps, (uint64_t)json_integer_value(step),
-		     (uint64_t)delay))
+		     (uint64_t)delay, at_ns))
 		report_end_job(e->report, "error",
 			       "role %s: the supervisor sent a go out of turn",
 			       e->job->role);

@@ -104,9 +104,10 @@ void engine_report_rest(struct engine *e)
 		.receive_scheduling =
 			e->media ? media_scheduling_name(m.receiving) : NULL,
 	};
-	report_event(e->report, wire_event_evidence(
-					report_time(e->report, clock_mono_ns()),
-					&evidence));
+	report_engine_event(
+		e->report,
+		wire_event_evidence(report_time(e->report, clock_mono_ns()),
+				    &evidence));
 	if (report_flush(e->report))
 		log_error("the last results could not be queued");
 }

@@ -191,9 +191,10 @@ static void interval_end(struct saturation *s,
 		s->job.clock_step_ms = e.generator.clock_step_ms;
 	span->begin = *now;
 	span->counters = *counters;
-	report_event(s->p.report,
-		     wire_event_generator(
-			     report_time(s->p.report, now->mono_ns), &e));
+	report_engine_event(
+		s->p.report,
+		wire_event_generator(report_time(s->p.report, now->mono_ns),
+				     &e));
 }
 
 void saturation_second(struct saturation *s, int64_t now_ns,

@@ -7,6 +7,7 @@
 #define OFFHOOK_AGENT_ENGINE_ACCOUNT_ENGINE_SETTINGS_H
 
 #include "control/wire/job.h"
+#include "control/wire/share.h"
 #include "media/media.h"
 
 #include <jansson.h>
@@ -46,6 +47,7 @@ struct engine_settings {
 	char tls_certificates[ENGINE_PATH_BYTES]; /* a directory */
 	char name_servers[ENGINE_PATH_BYTES];     /* "": those of the system */
 	bool sandbox;                             /* agent/engine/sandbox.h */
+	struct wire_share share;                  /* beside the settings */
 	struct saturation_limits saturation;
 };
 

@@ -81,7 +81,10 @@ struct call *call_make(struct calls *calls, const struct wire_action *action,
 	c->outgoing = outgoing;
 	c->origin = account;
 	str_join(c->name, sizeof(c->name), calls->job->role, "-",
-		 str_decimal(number, ++calls->count), NULL);
+		 str_decimal(number, wire_share_number(&calls->settings->share,
+						       calls->count++) +
+					     1),
+		 NULL);
 	(void)str_copy(c->account, sizeof(c->account),
 		       account ? account_name(account) : "");
 	c->duration_ns =

@@ -47,18 +47,19 @@ static bool originates(const struct wire_action *a)
 	return a->type == WIRE_ACTION_CALL || a->type == WIRE_ACTION_STREAM;
 }
 
-static double room(const struct wire_action *a)
+static double room(const struct wire_action *a, const struct wire_share *share)
 {
 	if (originates(a))
-		return a->max_concurrent_calls +
-		       ceil(a->calls_per_second * LINGER_S) + 1;
+		return wire_share_count(share, a->max_concurrent_calls) +
+		       ceil(a->calls_per_second / share->of * LINGER_S) + 1;
 	if (a->type == WIRE_ACTION_ANSWER)
 		return a->max_concurrent_calls ? 2.0 * a->max_concurrent_calls
 					       : SESSIONS_TAKE;
 	return 0;
 }
 
-uint32_t calls_sessions_wanted(const struct wire_job *job)
+uint32_t calls_sessions_wanted(const struct wire_job *job,
+			       const struct wire_share *share)
 {
 	double call = 0;
 	double answer = 0;
@@ -69,9 +70,9 @@ uint32_t calls_sessions_wanted(const struct wire_job *job)
 			const struct wire_action *a = &job->steps[s].actions[i];
 
 			if (originates(a))
-				call = fmax(call, room(a));
+				call = fmax(call, room(a, share));
 			else
-				answer = fmax(answer, room(a));
+				answer = fmax(answer, room(a, share));
 		}
 	}
 	both = fmax(call + answer, SESSIONS_MIN);
@@ -136,20 +137,18 @@ void calls_second(struct calls *calls, const bool busy[static 2],
 		  int64_t now_ns)
 {
 	double s = (double)(now_ns - calls->second_ns) / (double)NS_PER_S;
+	struct report_calls_params second[2];
 
 	for (int dir = 0; dir < 2; dir++) {
-		bool known = busy[dir] || calls->up[dir] || calls->begun[dir];
-
-		if (known && s > 0) {
-			report_sample(calls->report, dir == 1,
-				      MEASURE_calls_active, now_ns,
-				      calls->up[dir]);
-			report_sample(calls->report, dir == 1,
-				      MEASURE_calls_per_sec, now_ns,
-				      calls->begun[dir] / s);
-		}
+		second[dir] = (struct report_calls_params){
+			.known = s > 0 && (busy[dir] || calls->up[dir] ||
+					   calls->begun[dir]),
+			.up = calls->up[dir],
+			.per_s = s > 0 ? calls->begun[dir] / s : 0,
+		};
 		calls->begun[dir] = 0;
 	}
+	report_calls_second(calls->report, now_ns, second);
 	calls->second_ns = now_ns;
 }
 

@@ -50,7 +50,7 @@ void calls_handle(struct calls *calls, const struct calls_handlers *handlers,
 /* ---- ceilings ---- */
 
 /**
- * How many media sessions a job may need at a time. A session outlives its SIP call
+ * How many media sessions an engine's share of a job may need at a time. A session outlives its SIP call
  * by a fraction of a second, in which it receives what is still under way; the
  * call's place among max_concurrent_calls is free at SIP_CALL_CLOSED. So there are
  * more sessions than calls:
@@ -60,7 +60,8 @@ void calls_handle(struct calls *calls, const struct calls_handlers *handlers,
  * An answer action stays active beside a call action: both are added.
  * @return 256..CALLS_MAX; calls above it are refused with 486 or wait
  */
-uint32_t calls_sessions_wanted(const struct wire_job *job);
+uint32_t calls_sessions_wanted(const struct wire_job *job,
+			       const struct wire_share *share);
 /** Whether the media engine has room for one more. */
 bool calls_have_room(const struct calls *calls);
 

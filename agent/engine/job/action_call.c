@@ -71,8 +71,11 @@ static int collect_registered(struct actions *actions,
 			continue;
 		same = way_same(a, action);
 		if (!same || action->header_count > 0)
-			use = accounts_lend(a, same, action, (unsigned)count,
-					    &err);
+			use = accounts_lend(
+				a, same, action,
+				wire_share_number(&actions->settings->share,
+						  (uint32_t)count),
+				&err);
 		if (!use)
 			return err;
 		list[count++] = use;
@@ -105,6 +108,7 @@ int action_call_gather(struct actions *actions,
 		accounts_in_state(actions->accounts, ACCOUNT_REGISTERED);
 	int err;
 
+	g->registered = registered > 0;
 	g->account_count = registered                 ? registered
 			   : action->credential_count ? action->credential_count
 						      : 1;
@@ -127,31 +131,67 @@ static void calling_finish(struct actions *actions)
 	action_done(actions);
 }
 
+/* The number of the next call among all calls of the action. */
+static uint32_t next_call(const struct actions *actions)
+{
+	return wire_share_number(&actions->settings->share,
+				 actions->calling.placed);
+}
+
+/* The account of call n. Of registered ones an engine has every N-th, as of the calls. */
+static struct account *account_of(const struct actions *actions, uint32_t n)
+{
+	const struct action_call *g = &actions->calling;
+
+	return g->accounts[(g->registered ? g->placed : n) % g->account_count];
+}
+
 /* @return 0; -EADDRINUSE no port is free, nothing was placed; -errno */
 static int stream_one(struct actions *actions)
 {
 	struct action_call *g = &actions->calling;
 
-	return calls_place_stream(actions->calls, g->action, g->placed);
+	return calls_place_stream(actions->calls, g->action,
+				  next_call(actions));
 }
 
 static int call_one(struct actions *actions)
 {
 	struct action_call *g = &actions->calling;
-	struct account *a = g->accounts[g->placed % g->account_count];
+	uint32_t n = next_call(actions);
+	struct account *a = account_of(actions, n);
 	char uri[DIAL_BYTES];
 	int len =
 		wire_expand_dial(uri, sizeof(uri), g->action->dial_destination,
-				 actions->job, g->placed, account_name(a));
+				 actions->job, n, account_name(a));
 
 	if (len < 0) {
 		report_end_job(
 			actions->report, "error",
 			"role %s: the dial destination of call %u cannot be filled in",
-			actions->job->role, g->placed + 1);
+			actions->job->role, n + 1);
 		return len;
 	}
-	return calls_place(actions->calls, g->action, a, uri, g->placed);
+	return calls_place(actions->calls, g->action, a, uri, n);
+}
+
+/* When the call with this number in the schedule is due, monotonic. */
+static int64_t due_ns(const struct action_call *g, double number)
+{
+	return g->begin_ns + call_starts_due_ns(number,
+						g->action->calls_per_second,
+						g->action->ramp_up_s);
+}
+
+/* The next call is due now: the schedule goes on from here, without what was held up. */
+static void schedule_move(struct action_call *g, int64_t now_ns)
+{
+	if (g->next_ns >= now_ns)
+		return;
+	g->next_ns = now_ns;
+	g->next_number = call_starts_number(now_ns - g->begin_ns,
+					    g->action->calls_per_second,
+					    g->action->ramp_up_s);
 }
 
 /* Count as missed the starts that were due while the present one waited, or the loop
@@ -159,19 +199,17 @@ static int call_one(struct actions *actions)
 static void missed_count(struct actions *actions, bool waited, int64_t now_ns)
 {
 	struct action_call *g = &actions->calling;
-	int64_t at_ns = g->next_ns - g->begin_ns;
+	uint32_t step = actions->settings->share.of;
+	double number = g->next_number;
 	uint64_t missed = 0;
 
-	while ((at_ns = call_starts_next_ns(at_ns, g->action->calls_per_second,
-					    g->action->ramp_up_s)) <=
-	       now_ns - g->begin_ns)
+	while (due_ns(g, number += step) <= now_ns)
 		missed++;
 	if (waited)
 		call_starts_over(&actions->starts, missed);
 	else
 		actions->starts.missed += missed;
-	if (g->next_ns < now_ns)
-		g->next_ns = now_ns;
+	schedule_move(g, now_ns);
 }
 
 /* @return false: the call must wait, or the job was ended */
@@ -193,10 +231,8 @@ static bool place_one(struct actions *actions, int64_t now_ns)
 		g->ended++;
 	if (waited || now_ns - g->next_ns > STARTS_BUNCH_NS)
 		missed_count(actions, waited, now_ns);
-	g->next_ns =
-		g->begin_ns + call_starts_next_ns(g->next_ns - g->begin_ns,
-						  g->action->calls_per_second,
-						  g->action->ramp_up_s);
+	g->next_number += actions->settings->share.of;
+	g->next_ns = due_ns(g, g->next_number);
 	return !report_ended(actions->report);
 }
 
@@ -205,8 +241,7 @@ static bool may_place(const struct actions *actions)
 {
 	const struct action_call *g = &actions->calling;
 
-	return g->placed < g->action->max_total_calls &&
-	       g->active < g->action->max_concurrent_calls;
+	return g->placed < g->total && g->active < g->concurrent;
 }
 
 /** Whether the media engine has room for one more call. */
@@ -259,35 +294,55 @@ static void place_due(void *arg)
 	waits = place_all(actions, now_ns);
 	if (report_ended(actions->report))
 		return;
-	if (g->ended == g->action->max_total_calls)
+	if (g->ended == g->total)
 		calling_finish(actions);
 	else if (waits)
 		timer_set(actions, now_ns + STARTS_RETRY_MS * NS_PER_MS,
 			  now_ns);
 	else if (may_place(actions))
 		timer_set(actions, g->next_ns, now_ns);
-	else if (g->placed < g->action->max_total_calls)
+	else if (g->placed < g->total)
 		timer_set(actions, now_ns + STARTS_WATCH_MS * NS_PER_MS,
 			  now_ns);
 	/* action_call_closed() or action_call_ended() continues; until then the timer only
  * notices a late loop */
 }
 
+/* Engines that share a job begin at the time that their supervisor has told all of them;
+ * one that is too late for it, when it is ready. */
+static int64_t begin_ns(const struct actions *actions)
+{
+	int64_t now_ns = clock_mono_ns();
+
+	return actions->go_at_ns && actions->go_at_ns <= now_ns &&
+			       now_ns - actions->go_at_ns <= STARTS_BUNCH_NS
+		       ? actions->go_at_ns
+		       : now_ns;
+}
+
 void action_call_start(struct actions *actions,
 		       const struct wire_action *action)
 {
+	const struct wire_share *share = &actions->settings->share;
 	struct action_call *g = &actions->calling;
 
 	if (action->client == WIRE_CLIENT_SIPP) {
 		action_sipp_start(actions, action);
 		return;
 	}
-	*g = (struct action_call){.action = action};
+	*g = (struct action_call){
+		.action = action,
+		.total = wire_share_count(share, action->max_total_calls),
+		.concurrent =
+			wire_share_count(share, action->max_concurrent_calls),
+		.next_number = share->index,
+	};
 	actions->starts.waits = false;
 	if (action->type != WIRE_ACTION_STREAM &&
 	    action_call_gather(actions, action))
 		return; /* the job was ended */
-	g->begin_ns = g->next_ns = g->timer_ns = clock_mono_ns();
+	g->begin_ns = g->timer_ns = begin_ns(actions);
+	g->next_ns = due_ns(g, g->next_number);
 	place_due(actions);
 }
 
@@ -320,10 +375,10 @@ static void calling_go_on(struct actions *actions, bool held_up)
 				 now_ns);
 	/* Not held up: the timer runs until the next call is due. */
 	if (!held_up && !actions->starts.waits && mono_timer_running(&g->tmr) &&
-	    g->ended < g->action->max_total_calls)
+	    g->ended < g->total)
 		return;
-	if (held_up && !actions->starts.waits && g->next_ns < now_ns)
-		g->next_ns = now_ns;
+	if (held_up && !actions->starts.waits)
+		schedule_move(g, now_ns);
 	timer_set(actions, now_ns, now_ns);
 }
 
@@ -353,8 +408,8 @@ double action_call_progress(const struct actions *actions, int64_t now_ns)
 {
 	const struct action_call *g = &actions->calling;
 
-	if (!g->action)
+	if (!g->action || g->total == 0)
 		return 0;
 	return (g->ended + calls_lasted(actions->calls, g->action, now_ns)) /
-	       (double)g->action->max_total_calls;
+	       (double)g->total;
 }

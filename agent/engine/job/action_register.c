@@ -21,6 +21,12 @@ static void register_refused(struct account *a,
 			       actions->job->role, where, info->reason);
 }
 
+/* This engine's part of the requests that may be under way at a time. */
+static uint32_t requests_max(const struct actions *actions)
+{
+	return wire_share_count(&actions->settings->share, ACTION_REQUESTS_MAX);
+}
+
 /* The next account in the list that waits. */
 static struct account *next_waiting(struct actions *actions)
 {
@@ -64,7 +70,7 @@ static void register_more(void *arg)
 		return;
 	while ((a = next_waiting(actions))) {
 		if (accounts_in_state(actions->accounts, ACCOUNT_TRYING) >=
-		    ACTION_REQUESTS_MAX) {
+		    requests_max(actions)) {
 			r->held_up = true;
 			return;
 		}
@@ -88,10 +94,16 @@ static void register_more(void *arg)
 void action_register_start(struct actions *actions,
 			   const struct wire_action *action)
 {
+	const struct wire_share *share = &actions->settings->share;
 	struct action_register *r = &actions->registering;
 	struct account *last = accounts_last(actions->accounts);
+	int64_t account_ns =
+		action->calls_per_second > 0
+			? (int64_t)((double)NS_PER_S / action->calls_per_second)
+			: 0;
 
-	for (size_t i = 0; i < action->credential_count; i++) {
+	for (size_t i = share->index; i < action->credential_count;
+	     i += share->of) {
 		struct account *a;
 		int err;
 
@@ -102,11 +114,8 @@ void action_register_start(struct actions *actions,
 		account_set_state(a, ACCOUNT_WAITING);
 	}
 	r->next = last ? account_next(last) : accounts_first(actions->accounts);
-	r->interval_ns =
-		action->calls_per_second > 0
-			? (int64_t)((double)NS_PER_S / action->calls_per_second)
-			: 0;
-	r->next_ns = clock_mono_ns();
+	r->interval_ns = account_ns * share->of;
+	r->next_ns = clock_mono_ns() + account_ns * share->index;
 	r->held_up = false;
 	register_more(actions);
 }
@@ -192,7 +201,7 @@ static void remove_more(struct actions *actions)
 
 	for (; r->removed &&
 	       accounts_in_state(actions->accounts, ACCOUNT_REMOVING) <
-		       ACTION_REQUESTS_MAX;
+		       requests_max(actions);
 	     r->removed = account_next(r->removed)) {
 		struct account *a = r->removed;
 

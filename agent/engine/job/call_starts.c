@@ -4,23 +4,23 @@
 
 #include <math.h>
 
-int64_t call_starts_next_ns(int64_t at_ns, double per_second,
-			    uint32_t ramp_up_s)
+int64_t call_starts_due_ns(double number, double per_second, uint32_t ramp_up_s)
+{
+	double ramp = ramp_up_s;
+	double at = number <= per_second * ramp / 2
+			    ? sqrt(2 * ramp * number / per_second)
+			    : number / per_second + ramp / 2;
+
+	return (int64_t)llround(at * (double)NS_PER_S);
+}
+
+double call_starts_number(int64_t at_ns, double per_second, uint32_t ramp_up_s)
 {
 	double at = (double)at_ns / (double)NS_PER_S;
 	double ramp = ramp_up_s;
-	double next, short_of;
 
-	if (at >= ramp)
-		return at_ns + (int64_t)((double)NS_PER_S / per_second);
-	/* one more call: per_second * (next^2 - at^2) / (2 * ramp) = 1 */
-	next = sqrt(at * at + 2 * ramp / per_second);
-	if (next > ramp) { /* the last part is after the ramp */
-		short_of =
-			1 - per_second * (ramp * ramp - at * at) / (2 * ramp);
-		next = ramp + short_of / per_second;
-	}
-	return (int64_t)llround(next * (double)NS_PER_S);
+	return at < ramp ? per_second * at * at / (2 * ramp)
+			 : per_second * (at - ramp / 2);
 }
 
 void call_starts_late(struct call_starts *s, int64_t late_ns, int64_t now_ns)

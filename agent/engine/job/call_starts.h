@@ -44,17 +44,23 @@ struct call_starts {
 };
 
 /**
- * When the next call is due. While the rate rises, rate(t) = per_second * t /
+ * When a call is due, by its number. While the rate rises, rate(t) = per_second * t /
  * ramp_up_s, so that per_second * ramp_up_s / 2 calls are due until the full rate
- * is reached.
- * @param at_ns       when the last call was due, ns since the generator began,
- *                    >= 0
+ * is reached. No call depends on the one before it: engines that place every N-th
+ * call each keep one schedule together.
+ * @param number      from 0, which is due at once; a fraction lies between two calls
  * @param per_second  the full rate, > 0
  * @param ramp_up_s   seconds until it is reached; 0: at once
- * @return ns since the generator began, > at_ns
+ * @return ns since the generator began
  */
-int64_t call_starts_next_ns(int64_t at_ns, double per_second,
-			    uint32_t ramp_up_s);
+int64_t call_starts_due_ns(double number, double per_second,
+			   uint32_t ramp_up_s);
+
+/**
+ * The inverse: the number of calls that are due after the first one until a time.
+ * @param at_ns  since the generator began, >= 0
+ */
+double call_starts_number(int64_t at_ns, double per_second, uint32_t ramp_up_s);
 
 /** A timer of the generator fired. @param late_ns  after it was due */
 void call_starts_late(struct call_starts *s, int64_t late_ns, int64_t now_ns);

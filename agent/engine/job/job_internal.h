@@ -35,11 +35,18 @@ struct action_call {
 	const struct wire_action *action; /* NULL: no generator runs */
 	struct account **accounts;        /* to call from, in turn */
 	size_t account_count;
+	bool registered; /* the accounts are */
+	/* this engine's parts of max_total_calls and max_concurrent_calls */
+	uint32_t total;
+	uint32_t concurrent;
 	uint32_t placed;
 	uint32_t ended;
 	uint32_t active; /* SIP calls placed and not closed */
 	int64_t begin_ns;
-	int64_t next_ns;  /* when the next one is due */
+	/* of the next one: its number in the schedule, moved on by delays, and when
+	 * it is due */
+	double next_number;
+	int64_t next_ns;
 	int64_t timer_ns; /* when tmr is */
 	struct mono_timer tmr;
 };
@@ -92,6 +99,7 @@ struct actions {
 	struct action_options asking;
 	struct action_subscribe watching;
 	struct action_register registering;
+	int64_t go_at_ns; /* when the step began, as the supervisor told; 0: not told */
 	struct list sipps; /* runs of client sipp */
 };
 

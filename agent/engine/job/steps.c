@@ -108,12 +108,15 @@ void steps_prepared(struct steps *s)
 		go_due(s);
 }
 
-int steps_go(struct steps *s, uint64_t step, uint64_t in_ms)
+int steps_go(struct steps *s, uint64_t step, uint64_t in_ms, int64_t at_ns)
 {
+	if (at_ns)
+		in_ms = clock_ms_until(at_ns, clock_mono_ns());
 	if (s->phase != STEPS_WAITING || step != s->step ||
 	    in_ms > GO_DELAY_MS_MAX)
 		return -EPROTO;
 	s->phase = STEPS_DELAYED;
+	s->actions.go_at_ns = at_ns;
 	/* The delay makes roles begin a step together; the end needs none. */
 	mono_timer_start(&s->tmr,
 			 step == s->actions.job->step_count ? 0 : in_ms, go_due,

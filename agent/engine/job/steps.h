@@ -51,9 +51,11 @@ void steps_prepared(struct steps *s);
  * Begin a step.
  * @param step   the next one; the number of steps: the job is completed
  * @param in_ms  delay from now
+ * @param at_ns  monotonic: when it begins, which engines that share a job were told
+ *               alike, instead of in_ms; 0: not told
  * @return 0; -EPROTO out of turn
  */
-int steps_go(struct steps *s, uint64_t step, uint64_t in_ms);
+int steps_go(struct steps *s, uint64_t step, uint64_t in_ms, int64_t at_ns);
 /** Write where the job is: "step 1, action 0 (call)", "the start of step 1". */
 void steps_where(const struct steps *s, char *dst, size_t size);
 /** How much of the job is done, 0..1. */

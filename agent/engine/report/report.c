@@ -17,6 +17,10 @@
 /* A stream's second ends a second after the time of its sample and is received some
  * milliseconds later; only then its interval can be closed. */
 #define CLOSE_GRACE_NS (3 * NS_PER_S)
+/* Of the text of a flaw: a sentence with the figures that explain it. */
+#define FLAW_BYTES 800
+
+static const struct wire_share whole_job = {.index = 0, .of = 1};
 
 struct report {
 	/* constant after report_new() */
@@ -33,6 +37,7 @@ struct report {
 	struct buf item; /* of report_begin() */
 	struct live live;
 	double progress_sent;
+	int64_t closed_s;    /* as told by report_closed() */
 	const char *outcome; /* NULL: none yet */
 	char reason[WIRE_REASON_BYTES];
 };
@@ -48,7 +53,8 @@ int report_new(struct report **ret, struct wire_channel *channel,
 	r->channel = channel;
 	r->ended_h = ended_h;
 	r->arg = arg;
-	r->params = (struct report_params){.run = "-", .artifact_dir = ""};
+	r->params = (struct report_params){
+		.run = "-", .artifact_dir = "", .share = &whole_job};
 	buf_init(&r->item, WIRE_FRAME_BYTES);
 	err = outbox_new(&r->outbox);
 	if (err) {
@@ -165,12 +171,35 @@ void report_event(struct report *r, json_t *event)
 	report_json(r, OUTBOX_EVENTS, event);
 }
 
+void report_engine_event(struct report *r, json_t *event)
+{
+	const struct wire_share *share = r->params.share;
+
+	if (event && wire_share_divided(share) &&
+	    (json_object_set_new(event, "engine",
+				 json_integer(share->index + 1)) ||
+	     json_object_set_new(event, "engines", json_integer(share->of)))) {
+		json_decref(event);
+		event = NULL;
+	}
+	report_event(r, event);
+}
+
 void report_flaw(struct report *r, const char *name, uint64_t count,
 		 const char *text)
 {
-	if (count)
-		report_event(r, wire_event_flaw(report_time(r, clock_mono_ns()),
-						name, count, text));
+	const struct wire_share *share = r->params.share;
+	char whose[FLAW_BYTES];
+
+	if (!count)
+		return;
+	if (wire_share_divided(share)) {
+		str_print(whose, sizeof(whose), "%s (engine %u of %u)", text,
+			  share->index + 1, share->of);
+		text = whose;
+	}
+	report_engine_event(r, wire_event_flaw(report_time(r, clock_mono_ns()),
+					       name, count, text));
 }
 
 void report_state(struct report *r, int64_t mono_ns, enum ua_state state,
@@ -188,6 +217,33 @@ void report_sample(struct report *r, bool outgoing, enum measure m,
 {
 	sample_collector_add(r->collect, outgoing, m,
 			     mono_ns + r->wall_offset_ns, value);
+}
+
+static json_t *calls_encode(const struct report_calls_params *calls)
+{
+	return calls->known ? json_pack("[f, f]", calls->up, calls->per_s)
+			    : json_null();
+}
+
+void report_calls_second(struct report *r, int64_t mono_ns,
+			 const struct report_calls_params calls[static 2])
+{
+	if (wire_share_divided(r->params.share)) {
+		report_json(r, OUTBOX_SERIES,
+			    json_pack("{s:I, s:o, s:o}", "second",
+				      (json_int_t)(mono_ns / NS_PER_S), "in",
+				      calls_encode(&calls[0]), "out",
+				      calls_encode(&calls[1])));
+		return;
+	}
+	for (int dir = 0; dir < 2; dir++) {
+		if (!calls[dir].known)
+			continue;
+		report_sample(r, dir == 1, MEASURE_calls_active, mono_ns,
+			      calls[dir].up);
+		report_sample(r, dir == 1, MEASURE_calls_per_sec, mono_ns,
+			      calls[dir].per_s);
+	}
 }
 
 void report_stream_second(struct report *r, bool outgoing,
@@ -236,11 +292,26 @@ static void point_handler(json_t *point, void *arg)
 	report_json(arg, OUTBOX_SERIES, point);
 }
 
+/* Say that the points of all intervals that begin before a time were sent: those who
+ * add up the points of several engines wait for it. */
+static void report_closed(struct report *r, int64_t wall_ns)
+{
+	int64_t t_s = wall_ns / NS_PER_S / r->params.interval_s *
+		      r->params.interval_s;
+
+	if (!wire_share_divided(r->params.share) || t_s <= r->closed_s)
+		return;
+	r->closed_s = t_s;
+	report_json(r, OUTBOX_SERIES,
+		    json_pack("{s:I}", "closed", (json_int_t)t_s));
+}
+
 void report_tick(struct report *r, int64_t now_ns)
 {
-	sample_collector_close(r->collect,
-			       now_ns + r->wall_offset_ns - CLOSE_GRACE_NS,
-			       point_handler, r);
+	int64_t wall_ns = now_ns + r->wall_offset_ns - CLOSE_GRACE_NS;
+
+	sample_collector_close(r->collect, wall_ns, point_handler, r);
+	report_closed(r, wall_ns);
 	(void)report_flush(r);
 }
 

@@ -12,6 +12,7 @@
 #include "control/wire/event.h"
 #include "control/wire/frame.h"
 #include "control/wire/measure.h"
+#include "control/wire/share.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -42,6 +43,7 @@ struct report_params {
 	const char *run;          /* its id, for the log */
 	uint32_t interval_s;      /* of the statistics */
 	const char *artifact_dir; /* "": artifacts are not wanted */
+	const struct wire_share *share;
 };
 
 /**
@@ -78,6 +80,9 @@ void report_state(struct report *r, int64_t mono_ns, enum ua_state state,
 		  const char *account, const char *call, const char *text);
 /** @param event  taken over; NULL (out of memory) is counted as dropped */
 void report_event(struct report *r, json_t *event);
+/** An event about the engine itself: where several share the job it says which one, and
+ * of how many. @param event  as of report_event() */
+void report_engine_event(struct report *r, json_t *event);
 /** An event "flaw": the engine's own measurement is impaired. Count 0: none. */
 void report_flaw(struct report *r, const char *name, uint64_t count,
 		 const char *text);
@@ -98,6 +103,17 @@ int64_t report_wall_offset_ns(const struct report *r);
 /** Add a sample of a measure. @param mono_ns  when it was taken */
 void report_sample(struct report *r, bool outgoing, enum measure m,
 		   int64_t mono_ns, double value);
+/** Calls of a direction in the second that ends. */
+struct report_calls_params {
+	bool known; /* an action is active for them, or there are some */
+	double up;
+	double per_s; /* begun */
+};
+/** Once a second: samples of calls_active and calls_per_sec. Of an engine that shares
+ * its job they go to the supervisor as figures of the second, which adds up those of
+ * all engines. @param calls  taken, placed */
+void report_calls_second(struct report *r, int64_t mono_ns,
+			 const struct report_calls_params calls[static 2]);
 /** Add one second of a stream to the samples and to the live line. */
 void report_stream_second(struct report *r, bool outgoing,
 			  const struct stream_second *second);

@@ -22,7 +22,7 @@
 	"\"index\":0,\"credentials\":" \
 	"[{\"username\":\"2\"}]%s}"
 
-static uint32_t wanted(const char *steps)
+static uint32_t wanted_of(const char *steps, const struct wire_share *share)
 {
 	char text[2048];
 	char reason[WIRE_REASON_BYTES];
@@ -39,10 +39,17 @@ static uint32_t wanted(const char *steps)
 	assert_non_null(spec);
 	if (wire_job_decode(&job, spec, reason))
 		fail_msg("%s", reason);
-	sessions = calls_sessions_wanted(job);
+	sessions = calls_sessions_wanted(job, share);
 	wire_job_free(job);
 	json_decref(spec);
 	return sessions;
+}
+
+static uint32_t wanted(const char *steps)
+{
+	const struct wire_share whole = {.of = 1};
+
+	return wanted_of(steps, &whole);
 }
 
 static uint32_t of_call(const char *concurrent, const char *rate)
@@ -78,6 +85,19 @@ static void test_sessions_of_an_answer_action(void **state)
 	assert_int_equal(of_answer(",\"max_concurrent_calls\":400"), 800);
 }
 
+/* Each engine has its own part of the calls and of the rate. */
+static void test_sessions_of_a_share(void **state)
+{
+	const struct wire_share first = {.index = 0, .of = 4};
+	const struct wire_share last = {.index = 3, .of = 4};
+	char steps[1024];
+
+	(void)state;
+	snprintf(steps, sizeof(steps), "[[],[" CALL "]]", "2001", "200");
+	assert_int_equal(wanted_of(steps, &first), 501 + 50 + 1);
+	assert_int_equal(wanted_of(steps, &last), 500 + 50 + 1);
+}
+
 static void test_sessions_are_bounded(void **state)
 {
 	(void)state;
@@ -101,6 +121,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sessions_of_a_call_action),
 		cmocka_unit_test(test_sessions_of_an_answer_action),
+		cmocka_unit_test(test_sessions_of_a_share),
 		cmocka_unit_test(test_sessions_are_bounded),
 		cmocka_unit_test(test_sessions_of_both_add_up),
 	};
