@@ -79,7 +79,8 @@ static void role_properties(struct document *d, const struct role_figures *r)
 		figure_property(d, r, "rtt_max_ms", r->rtt_ms.max);
 }
 
-/* Whether the tester was the limit: figures of an `evidence` event. */
+/* Whether the tester was the limit: figures of an `evidence` event. Of a role that
+ * several engines carried out each has its own. */
 static void evidence_properties(struct document *d, const json_t *event)
 {
 	static const char *const names[] = {
@@ -102,15 +103,22 @@ static void evidence_properties(struct document *d, const json_t *event)
 	const struct role_figures r = {.role = text_of(event, "role")};
 	const json_t *late = json_object_get(event, "send_lateness_ms");
 	const json_t *value = json_object_get(late, "p99");
+	const json_t *engine = json_object_get(event, "engine");
+	char tester[40] = "tester", late_name[64];
 
+	if (json_integer_value(engine) > 0)
+		str_print(tester, sizeof(tester),
+			  "tester.engine%" JSON_INTEGER_FORMAT,
+			  json_integer_value(engine));
+	str_print(late_name, sizeof(late_name), "%s.send_lateness_p99_ms",
+		  tester);
 	if (json_is_number(value))
-		figure_property(d, &r, "tester.send_lateness_p99_ms",
-				json_number_value(value));
+		figure_property(d, &r, late_name, json_number_value(value));
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		char name[48];
+		char name[64];
 
 		value = json_object_get(event, names[i]);
-		str_print(name, sizeof(name), "tester.%s", names[i]);
+		str_print(name, sizeof(name), "%s.%s", tester, names[i]);
 		if (json_is_number(value))
 			figure_property(d, &r, name, json_number_value(value));
 	}

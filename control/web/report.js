@@ -242,14 +242,16 @@ function drawTester(model) {
     'ring_drops', 'packets_unsent', 'starts_missed', 'invalid_packets', 'rtcp_invalid', 'foreign_packets', 'ssrc_collisions',
     'srtp_refused', 'srtp_unkeyed', 'dtls_dropped', 'dtls_refused', 'stun_dropped', 'packets_late', 'loop_lateness_p99_ms',
     'loop_lateness_max_ms', 'processor_pct', 'processor_wait_pct', 'steal_pct', 'throttled', 'throttled_ms', 'clock_step_ms', 'sip_queue_drops'];
+  // several engine processes may have shared the calls of a role
+  const whose = (e) => (e.engines ? el('span', null, roleTag(model, e.role), ` engine ${e.engine} of ${e.engines}`) : roleTag(model, e.role));
   const late = (key) => (e) => figure(e.send_lateness_ms ? e.send_lateness_ms[key] : undefined, 3);
   const all = fold('All figures of the agents', () => table('Figures of the agents', model.report.evidence, [
-    ['Role', (e) => roleTag(model, e.role)], ['Late ms, median', late('median'), 'num'], ['p95', late('p95'), 'num'],
+    ['Role', whose], ['Late ms, median', late('median'), 'num'], ['p95', late('p95'), 'num'],
     ['p99', late('p99'), 'num'], ['max', late('max'), 'num'], ['Thread', (e) => figure(e.send_scheduling)],
     ...columns.map((key) => [key, (e) => figure(e[key]), 'num'])]), PRINT, 'figures');
   const since = Math.min(...model.report.generator.map((e) => e.t));
   const parts = fold('Figures of the agents by interval', () => table('Figures of the agents by interval', model.report.generator, [
-    ['Role', (e) => roleTag(model, e.role)], ['Until, s', (e) => figure((e.t - since) / 1e6, 1), 'num'],
+    ['Role', whose], ['Until, s', (e) => figure((e.t - since) / 1e6, 1), 'num'],
     ...INTERVAL.map((key) => [key, (e) => figure(e[key], 1), 'num'])]), PRINT, 'figures');
   // open by itself where the answer is yes: then the report is about the tester
   byId('evidence').replaceChildren(bad ? list : fold(`${plural(checks.length, 'check')} passed`, () => list, true), all,

@@ -1,6 +1,7 @@
 #include "control/server/judge/input.h"
 
 #include "control/wire/call_end.h"
+#include "control/wire/share.h"
 #include "control/wire/text.h"
 
 #include <errno.h>
@@ -465,6 +466,21 @@ static int add_flaw(struct judge_input *in, const char *role, const char *name,
 	return 0;
 }
 
+/* Each engine of a role vouches for its own calls only (docs/internals/wire.md). */
+static void evidence_came(struct role_record *record, const json_t *event)
+{
+	int64_t engine = integer_of(event, "engine");
+	int64_t engines = integer_of(event, "engines");
+
+	if (engines < 1 || engines > WIRE_ENGINES_MAX || engine < 1 ||
+	    engine > engines) {
+		record->has_evidence = true;
+		return;
+	}
+	record->evidence |= 1u << (engine - 1);
+	record->has_evidence = record->evidence == (1u << engines) - 1;
+}
+
 /* Packets that the tester itself lost make every measurement invalid. */
 static int add_evidence(struct judge_input *in, const char *role,
 			const json_t *event)
@@ -475,7 +491,7 @@ static int add_evidence(struct judge_input *in, const char *role,
 	int err = 0;
 
 	if (record)
-		record->has_evidence = true;
+		evidence_came(record, event);
 	if (queue > 0)
 		err = add_flaw(in, role, "receive_queue_drops", queue,
 			       "packets were dropped in the agent's receive "

@@ -118,7 +118,8 @@ struct role_record {
 	bool places_calls;
 	bool answers;
 	bool registers;
-	bool has_evidence;
+	unsigned evidence; /* of several engines: a bit for each that came */
+	bool has_evidence; /* of all engines that carried it out */
 };
 
 struct message_record {

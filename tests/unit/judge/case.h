@@ -22,6 +22,9 @@
 json_t *load(const char *text);
 
 #define EVIDENCE "{'kind':'evidence','receive_queue_drops':0,'ring_drops':0}"
+#define ENGINE(k, n)                                                 \
+	"{'kind':'evidence','receive_queue_drops':0,'ring_drops':0," \
+	"'engine':" #k ",'engines':" #n "}"
 #define REGISTERED                                                          \
 	"{'kind':'state','state':'REGISTER_OK','account':'1001','mono':1}," \
 	"{'kind':'register','account':'1001','ok':true,'code':200,'ms':12.5}"

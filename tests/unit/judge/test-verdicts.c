@@ -147,6 +147,18 @@ static const struct row rows[] = {
 	 "caller: generator saturated: 3.1 % of 1500 packets left late"},
 	{"no evidence", CALLER(1), "[" REGISTERED "," GOOD("caller-1", "1") "]",
 	 NULL, NULL, JUDGE_ERRORED, 4, "gave no evidence"},
+	{"evidence of both engines", CALLER(1),
+	 "[" REGISTERED
+	 "," GOOD("caller-1", "1") "," ENGINE(2, 2) "," ENGINE(1, 2) "]",
+	 NULL, NULL, JUDGE_PASSED, 4, ""},
+	{"no evidence of one engine", CALLER(1),
+	 "[" REGISTERED
+	 "," GOOD("caller-1", "1") "," ENGINE(1, 3) "," ENGINE(3, 3) "]",
+	 NULL, NULL, JUDGE_ERRORED, 4, "gave no evidence"},
+	{"evidence of one engine twice", CALLER(1),
+	 "[" REGISTERED
+	 "," GOOD("caller-1", "1") "," ENGINE(1, 2) "," ENGINE(1, 2) "]",
+	 NULL, NULL, JUDGE_ERRORED, 4, "gave no evidence"},
 	/* states */
 	{"has reached", CALLER(1), ONE, "caller-" ST, HAS("CALL_ESTABLISHED"),
 	 JUDGE_PASSED, 3, ""},
