@@ -17,7 +17,6 @@
 #include "agent/engine/saturation.h"
 #include "base/clock.h"
 #include "control/wire/frame.h"
-#include "control/wire/job.h"
 
 /* Bounds of an orderly end. The user agent reports a BYE or the removal of a
  * binding as failed after 5 s: these leave it the time to do so. */

@@ -20,6 +20,10 @@
 /* A go_in_ms above this is taken for an error. */
 #define GO_IN_MAX_MS    60000
 #define START_REQUEST_S 30
+/* Delay of a step of several engines, until each has the message. */
+#define GO_TOGETHER_MS 20
+/* Likewise of the first step, until each process has started and set up its job. */
+#define GO_FIRST_MS 500
 /* Long enough for a prompt of 64 MiB over 1 Mbit/s. */
 #define PROMPT_S 600
 
@@ -48,7 +52,7 @@ static void stop_timers(struct lease *l)
 
 void lease_check_over(struct lease *l)
 {
-	if (l->uploaded && !l->process && l->state != LEASE_CONFIRMING &&
+	if (l->uploaded && !l->engines && l->state != LEASE_CONFIRMING &&
 	    l->state != LEASE_FETCHING) {
 		stop_timers(l);
 		http_client_cancel(&l->renew);
@@ -69,7 +73,7 @@ void lease_drop(struct lease *l)
 	l->report.spool = NULL;
 	l->uploaded = true;
 	l->dropped = true;
-	if (l->process)
+	if (l->engines)
 		lease_cancel(l, NULL);
 	lease_check_over(l);
 }
@@ -87,7 +91,7 @@ static void on_upload_end(enum upload_end end, void *arg)
 			 l->session_id, l->role, l->id);
 	l->uploaded = true;
 	l->dropped = end != UPLOAD_ACCEPTED;
-	if (l->dropped && l->process)
+	if (l->dropped && l->engines)
 		lease_cancel(l, NULL);
 	lease_check_over(l);
 }
@@ -143,7 +147,7 @@ void lease_cancel(struct lease *l, const char *reason)
 		lease_end_unstarted(l, "stopped", "");
 		return;
 	}
-	if (!l->process || l->cancelled)
+	if (!l->engines || l->cancelled)
 		return;
 	l->cancelled = true;
 	log_info("run=%s role=%s lease=%s: cancelled", l->session_id, l->role,
@@ -152,10 +156,10 @@ void lease_cancel(struct lease *l, const char *reason)
 	event_loop_disarm(l->env->loop, &l->barrier_timer);
 	message = json_pack("{s:s}", "type", "cancel");
 	if (message && !l->finished)
-		engine_process_send(l->process, message);
+		engine_group_send(l->engines, message);
 	json_decref(message);
-	engine_process_kill_after(l->process,
-				  (int64_t)l->env->conf->cancel_s * 1000);
+	engine_group_kill_after(l->engines,
+				(int64_t)l->env->conf->cancel_s * 1000);
 }
 
 void lease_artifact_lost(const char *name, const char *why, void *arg)
@@ -269,7 +273,7 @@ static void renew_now(struct lease *l)
 	http_client_cancel(&l->renew);
 	str_print(path, sizeof(path), "/leases/%s", l->id);
 	body = json_pack("{s:s,s:f}", "state",
-			 l->process ? "running" : "finishing", "progress",
+			 l->engines ? "running" : "finishing", "progress",
 			 l->progress);
 	request.body = body;
 	if (!body || http_client_send(&l->renew, l->env->http, &request) != 0)
@@ -287,7 +291,7 @@ static void on_expiry(void *arg)
 	struct lease *l = arg;
 	char reason[160];
 
-	if (!l->process)
+	if (!l->engines)
 		return;
 	str_print(reason, sizeof(reason),
 		  "the agent could not renew its lease for %u s, so it ended "
@@ -329,7 +333,17 @@ int lease_go(struct lease *l, int64_t step, int64_t in_ms)
 {
 	json_t *go = json_pack("{s:s,s:I,s:I}", "type", "go", "step",
 			       (json_int_t)step, "in_ms", (json_int_t)in_ms);
-	int err = go ? engine_process_send(l->process, go) : -ENOMEM;
+	int64_t lead_ms = step == 0 ? GO_FIRST_MS : GO_TOGETHER_MS;
+	int64_t at_ns = clock_mono_ns() + (in_ms + lead_ms) * NS_PER_MS;
+	int err = go ? 0 : -ENOMEM;
+
+	/* several begin at one time, when all of them have the message */
+	if (!err && engine_group_count(l->engines) > 1)
+		err = json_object_set_new(go, "at_ns", json_integer(at_ns))
+			      ? -ENOMEM
+			      : 0;
+	if (!err)
+		err = engine_group_send(l->engines, go);
 
 	json_decref(go);
 	if (err == 0)
@@ -389,7 +403,7 @@ static void ask_barrier(struct lease *l)
 					      .answer_h = on_barrier,
 					      .arg = l};
 
-	if (l->barrier || l->lost || l->cancelled || !l->process)
+	if (l->barrier || l->lost || l->cancelled || !l->engines)
 		return;
 	str_print(path, sizeof(path), "/leases/%s/barriers/%jd", l->id,
 		  (intmax_t)l->step);
@@ -659,7 +673,7 @@ struct lease *lease_free(struct lease *l)
 	http_client_cancel(&l->renew);
 	http_client_cancel(&l->barrier);
 	upload_free(l->upload);
-	engine_process_free(l->process);
+	engine_group_free(l->engines);
 	if (l->uploaded) {
 		spool_remove(l->spool);
 		artifacts_remove(l->artifacts);
@@ -694,5 +708,5 @@ const char *lease_id(const struct lease *l)
 bool lease_is_busy(const struct lease *l)
 {
 	return l->state == LEASE_CONFIRMING || l->state == LEASE_FETCHING ||
-	       l->process;
+	       l->engines;
 }

@@ -1,4 +1,5 @@
 /* The engine of a lease: its process, its job, its reports. */
+#include "agent/supervisor/job_division.h"
 #include "agent/supervisor/lease_internal.h"
 #include "agent/supervisor/terminal.h"
 #include "base/log.h"
@@ -20,9 +21,10 @@ static void keep(struct lease *l, enum record_kind kind, json_t *message,
 		 const char *list)
 {
 	size_t len, items_len = 0;
-	const char *text = process_text(l->process, &len);
+	const char *text = engine_group_text(l->engines, &len);
 	const char *items =
-		wire_batch_items(text, len, message, list, &items_len);
+		text ? wire_batch_items(text, len, message, list, &items_len)
+		     : NULL;
 	char reason[160];
 	int err = l->spool && !l->finished
 			  ? report_records_items(&l->report, kind,
@@ -76,7 +78,7 @@ static void on_finish_message(struct lease *l, json_t *message)
 	lease_finish(l, known ? outcome : "error",
 		     known ? text_of(message, "reason")
 			   : "the engine finished without a known outcome");
-	engine_process_kill_after(l->process, EXIT_MS);
+	engine_group_kill_after(l->engines, EXIT_MS);
 }
 
 static void on_message(json_t *message, void *arg)
@@ -108,7 +110,7 @@ static void on_process_end(const char *how, void *arg)
 	struct lease *l = arg;
 	char reason[256];
 
-	l->process = engine_process_free(l->process);
+	l->engines = engine_group_free(l->engines);
 	l->state = LEASE_FLUSHING;
 	http_client_cancel(&l->barrier);
 	event_loop_disarm(l->env->loop, &l->barrier_timer);
@@ -183,7 +185,7 @@ static json_t *job_message(const struct lease *l)
 static int begin_job(struct lease *l)
 {
 	json_t *job = job_message(l);
-	int err = job ? engine_process_send(l->process, job) : -ENOMEM;
+	int err = job ? engine_group_job(l->engines, job) : -ENOMEM;
 
 	json_decref(job);
 	/* the spec has passwords: only the engine keeps it */
@@ -192,12 +194,34 @@ static int begin_job(struct lease *l)
 	return err ? err : lease_go(l, 0, 0);
 }
 
+/* Over how many engines the job is divided, and what they need to know of it. */
+static void divide(struct engine_group_params *ret, const struct lease *l)
+{
+	const struct agent_conf *c = l->env->conf;
+
+	if (c->sip_port) /* it exists once */
+		return;
+	ret->engines = job_division(l->spec, c->engines, &ret->interval_s);
+	if (ret->engines > 1)
+		log_info("run=%s role=%s lease=%s: divided over %u engines",
+			 l->session_id, l->role, l->id, ret->engines);
+}
+
 void lease_engine_start(struct lease *l)
 {
-	const struct engine_process_handlers handlers = {
-		.message_h = on_message, .end_h = on_process_end, .arg = l};
+	struct engine_group_params params = {
+		.engines = 1,
+		.role = l->role,
+		.cancel_ms = (int64_t)l->env->conf->cancel_s * 1000,
+		.handlers = {.message_h = on_message,
+			     .end_h = on_process_end,
+			     .arg = l},
+	};
 	char reason[160];
-	int err = engine_pool_take(l->env->engines, &l->process, &handlers);
+	int err;
+
+	divide(&params, l);
+	err = engine_group_new(&l->engines, l->env->engines, &params);
 
 	if (err == 0) {
 		l->state = LEASE_RUNNING;
@@ -206,7 +230,7 @@ void lease_engine_start(struct lease *l)
 				       1000);
 		err = begin_job(l);
 		if (err)
-			engine_process_kill(l->process);
+			engine_group_kill(l->engines);
 	} else {
 		l->state = LEASE_FLUSHING;
 		l->env->idle_h(l, l->env->arg);

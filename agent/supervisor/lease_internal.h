@@ -8,7 +8,7 @@
 
 #include "agent/link/upload.h"
 #include "agent/spool/report_records.h"
-#include "agent/supervisor/engine_process.h"
+#include "agent/supervisor/engine_group.h"
 #include "agent/supervisor/lease.h"
 
 enum lease_state {
@@ -43,7 +43,7 @@ struct lease {
 			  * engine's outcome is */
 
 	/* engine */
-	struct engine_process *process;
+	struct engine_group *engines; /* NULL: none runs */
 	bool cancelled;
 	double progress;
 	int64_t step; /* the engine's present one */
@@ -72,7 +72,7 @@ void lease_artifact_lost(const char *name, const char *why, void *arg);
 /** If the lease is over, call over_h in a later turn of the loop. */
 void lease_check_over(struct lease *l);
 
-/** Tell the engine to begin a step. @return as engine_process_send() */
+/** Tell the engines to begin a step. @return as engine_group_send() */
 int lease_go(struct lease *l, int64_t step, int64_t in_ms);
 /** The engine reported that it is ready with a step. */
 void lease_step_ready(struct lease *l, json_t *step);

@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 """An engine that does what the spec's member `fake` says: a list of [verb,
 argument...], carried out in the step that is named by ["step", n]; without one
-the engine is ready with every step at once and completes."""
+the engine is ready with every step at once and completes. ["of", k, verb, argument...]
+is carried out by the engine that has share k of the job only."""
 import json
+import math
 import os
 import signal
 import socket
@@ -26,6 +28,16 @@ def receive():
 def series(n):
     return [{'role': 'caller', 'dir': 'in', 'measure': 'rtp_jitter', 't': i,
              'n': 1, 'min': 1, 'max': 1, 'avg': 1} for i in range(n)]
+
+
+def point(t):
+    return {'role': 'caller', 'dir': 'out', 't': t, 'n': 1, 'stddev': 0}
+
+
+def moments(value):
+    index = math.ceil(math.log(value) / math.log(1.01 / 0.99))
+    return {'sketch': {'a': 0.01, 'z': 0, 'p': [[index, 1]], 'n': []},
+            **{name: value for name in ('min', 'max', 'avg', 'median', 'p75', 'p90', 'p95')}}
 
 
 def event(name):
@@ -57,7 +69,8 @@ assert job['type'] == 'job', job
 fake = job['spec'].get('fake', [])
 steps = len(job['spec']['steps'])
 if 'dump' in job['spec']:
-    with open(job['spec']['dump'], 'w') as f:
+    own = '.%d' % job['share']['index'] if 'share' in job else ''
+    with open(job['spec']['dump'] + own, 'w') as f:
         json.dump({'job': job, 'pid': os.getpid(), 'argv': sys.argv,
                    **inherited}, f)
 
@@ -71,6 +84,13 @@ def act(verb, *args):
         send('sip', messages=[{'data': 'x' * args[1]} for _ in range(args[0])])
     elif verb == 'sleep':
         time.sleep(args[0])
+    elif verb == 'points':  # of one sample each, and a mark that they are all
+        measure, values, closed = args
+        send('stats', series=[dict(point(t), measure=measure, **moments(value)) for t, value in values] +
+             ([{'closed': closed}] if closed else []))
+    elif verb == 'of':
+        if job['share']['index'] == args[0]:
+            act(*args[1:])
     elif verb == 'progress':
         send('progress', progress=args[0])
     elif verb in ('file', 'part'):
@@ -113,7 +133,7 @@ while True:
         break
     assert message['type'] == 'go', message
     assert message['step'] == step, (message, step)
-    send('events', events=[event('STEP_%d' % step)])
+    send('events', events=[dict(event('STEP_%d' % step), **{k: message[k] for k in ('at_ns',) if k in message})])
     if step == steps:
         send('finish', outcome='completed', reason='')
         break
