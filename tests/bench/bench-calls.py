@@ -143,7 +143,7 @@ class Timers:
 class Engine:
     """offhook-agent --engine: lines of JSON on a socket."""
 
-    def __init__(self, build, role, steps, rtp, sip_port=0, scheduling="auto", rtp_max=None):
+    def __init__(self, build, role, steps, rtp, sip_port=0, scheduling="auto", rtp_max=None, share=None):
         ours, theirs = socket.socketpair()
         self._socket = ours
         self._pending = b""
@@ -160,13 +160,13 @@ class Engine:
             "session_id": UUID, "role": role, "attempt": 1, "interval_s": 10,
             "max_duration_s": 3600, "record": "none", "steps": steps}, "engine": {
                 "bind": "127.0.0.1", "sip_port": sip_port, "rtp_min": rtp, "rtp_max": rtp_max or rtp + 4999,
-                "media_scheduling": scheduling}})
+                "media_scheduling": scheduling}, **({"share": share} if share else {})})
 
     def send(self, message):
         self._socket.sendall(json.dumps(message).encode() + b"\n")
 
-    def go(self, step):
-        self.send({"type": "go", "step": step, "in_ms": 0})
+    def go(self, step, at_ns=0):
+        self.send({"type": "go", "step": step, "in_ms": 0, **({"at_ns": at_ns} if at_ns else {})})
 
     def pump(self, seconds=0.1):
         if not select.select([self._socket], [], [], seconds)[0]:

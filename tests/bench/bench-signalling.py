@@ -13,6 +13,7 @@ the same messages from a template, and opens no socket for the call.
   signalling  the callee answers "a=inactive": a media session is set up and released, no RTP flows
   media       the callee answers "sendrecv": the engine sends RTP for the second that the call lasts (50 packets),
               which SIPp does not read; the time of the sending thread is printed separately
+  signalling-N, media-N   N engine processes (2 to 8) that share the calls, as with `engines` of an agent
   sipp        SIPp's caller, no media: the reference. It runs first and last; ratios are to the mean of both
 
 It also prints whether each call began when it was due (its CALL_OUTGOING compared to the first one plus n / RATE),
@@ -22,6 +23,7 @@ how many calls ended as they should, and the retransmissions of both sides (SIPp
 Usage: bench-signalling.py BUILD [RATE [SECONDS [MODE...]]]
 By default 1000 calls a second for 20 s, modes sipp, signalling, media, sipp. Needs sip-tester.
 """
+import collections
 import csv
 import importlib.util
 import json
@@ -208,37 +210,52 @@ def on_schedule(begun_ns, rate):
             f"{f', {missed} by more than {ON_TIME_MS} ms' if missed else ''}")
 
 
+def threads_of(engines):
+    """@return {name: ns that the threads of that name ran, of all engines}"""
+    sums = collections.Counter()
+    for engine in engines:
+        sums.update({name: ran for name, (ran, _) in calls_bench.threads_ns(engine.process.pid).items()})
+    return sums
+
+
 def round_of_engine(build, folder, rate, seconds, mode):
     """@return (processor us a call, text)"""
     count = rate * seconds
+    mode, _, number = mode.partition("-")
+    shares = [{"index": k, "of": int(number)} for k in range(int(number))] if number else [None]
     callee = Callee(folder, count, rate, "a=inactive" if mode == "signalling" else "a=sendrecv")
     try:
-        engine = Raw(build, "caller", [[{
+        engines = [Raw(build, "caller", [[{
             "type": "call", "dial_destination": "1002", "credentials": [{"username": "1001"}],
             "target": {"hosts": [{"host": "127.0.0.1", "port": callee.port}]}, "audio_codecs": ["PCMU"],
             "max_total_calls": count, "max_concurrent_calls": 3 * rate, "calls_per_second": rate,
-            "call_duration": CALL_MS / 1000}]], 10000, rtp_max=29999)
+            "call_duration": CALL_MS / 1000}]], 10000, rtp_max=29999, share=share) for share in shares]
         time.sleep(1)
-        before = calls_bench.threads_ns(engine.process.pid)
+        before = threads_of(engines)
         start_ns = time.monotonic_ns()
-        engine.go(0)
-        calls_bench.until([engine], lambda: engine.ready == 0 or engine.finish, "the end of the calls", 3 * seconds + 60)
+        for engine in engines:
+            engine.go(0, start_ns + 10000000 if number else 0)
+        calls_bench.until(engines, lambda: all(e.ready == 0 or e.finish for e in engines), "the end of the calls",
+                          3 * seconds + 60)
         took = (time.monotonic_ns() - start_ns) / 1e9
-        after = calls_bench.threads_ns(engine.process.pid)
-        engine.go(1)
-        calls_bench.until([engine], lambda: engine.finish, "the end")
-        usage = os.wait4(engine.process.pid, 0)[2]
+        after = threads_of(engines)
+        for engine in engines:
+            engine.go(1)
+        calls_bench.until(engines, lambda: all(e.finish for e in engines), "the end")
+        usages = [os.wait4(engine.process.pid, 0)[2] for engine in engines]
         counts = callee.counts()
     finally:
         callee.end()
-    engine.read_events()
-    all_us = 1e6 * (usage.ru_utime + usage.ru_stime) - sum(ran for ran, _ in before.values()) / 1000
-    threads = {name: (ran - before.get(name, (0, 0))[0]) / 1000 / count for name, (ran, _) in after.items()}
+    for engine in engines:
+        engine.read_events()
+    events = [event for engine in engines for event in engine.events]
+    all_us = sum(1e6 * (u.ru_utime + u.ru_stime) for u in usages) - sum(before.values()) / 1000
+    threads = {name: (ran - before.get(name, 0)) / 1000 / count for name, ran in after.items()}
     sending = threads.get("media-tx", 0)
-    ended = [e for e in engine.events if e["kind"] == "call"]
+    ended = [e for e in events if e["kind"] == "call"]
     good = sum(e["end"] == "local" and e["established"] for e in ended)
-    begun = [e["mono"] for e in engine.events if e["kind"] == "state" and e["state"] == "CALL_OUTGOING"]
-    text = (f"{engine.finish['outcome']}: "
+    begun = [e["mono"] for e in events if e["kind"] == "state" and e["state"] == "CALL_OUTGOING"]
+    text = (f"{', '.join(sorted({engine.finish['outcome'] for engine in engines}))}: "
             f"{len(ended)} of {count} calls, {good} as they should be, in {took:.1f} s; "
             f"{on_schedule(begun, rate) if begun else 'none began'}; {sent_again(counts)}"
             + "\n  by thread, us a call: " + ", ".join(
@@ -288,7 +305,7 @@ def main():
                 of_engine.append((mode, us))
         finally:
             shutil.rmtree(folder)
-        print(f"{mode}: {us:.0f} us of processor a call{' without the sending thread' if mode == 'media' else ''}\n"
+        print(f"{mode}: {us:.0f} us of processor a call{' without the sending thread' if mode.startswith('media') else ''}\n"
               f"  {text}", flush=True)
     if of_sipp:
         reference = sum(of_sipp) / len(of_sipp)
