@@ -114,3 +114,15 @@ def test_controller_stays_away_longer_than_the_lease(tmp_path, ports):
     assert run["status"] in ("passed", "errored")
     assert run["status"] == "passed" or run["result_description"]
     assert len(points) >= 3
+
+
+def test_a_queued_run_outlives_an_outage(tmp_path, ports):
+    """The controller is away longer than the lease and the claim time: agents get the time to be seen again."""
+    with Bench(tmp_path, ports, agent_conf={"capacity": 2}, **FAULTS) as bench:
+        bench.start(bench.single_call(duration=3))  # takes all places of the agent
+        waits = bench.start(bench.single_call(duration=1))
+        bench.controller.kill()
+        time.sleep(8)
+        bench.controller.start()
+        run = bench.wait(waits, timeout=90)
+    assert run["status"] == "passed", run["result_description"]

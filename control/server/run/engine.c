@@ -25,9 +25,12 @@ struct run_engine {
 	run_schedules_h *follow_schedules;
 	struct store *store;
 	pthread_t thread;
+	/* the engine's thread, once it runs */
 	/* No lease is lost before: agents could not renew while the controller
-	 * was not running. */
+	 * was not running, or did not reach its database. */
 	int64_t grace_until;
+	int64_t begun_ms; /* lease clock, of the pass before */
+	bool failed;      /* likewise */
 
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
@@ -83,22 +86,38 @@ static void wake_parked(struct run_engine *e)
 	bool waits = true;
 	int err = lease_waits(e->store, &waits);
 
-	controller_wake_parked(e->controller, err || waits
-						      ? PARKED_ALL
-						      : PARKED_BIT(PARKED_FOR_STEP));
+	controller_wake_parked(e->controller,
+			       err || waits ? PARKED_ALL
+					    : PARKED_BIT(PARKED_FOR_STEP));
+}
+
+/* After a pass that failed, or that was held up with the process or its database
+ * for so long that agents may not have been able to renew, they have the time of a
+ * lease again. */
+static void extend_grace(struct run_engine *e, int64_t now, int64_t lease_ms)
+{
+	if (e->failed || now - e->begun_ms > lease_ms / 2)
+		e->grace_until = now + lease_ms;
+	e->begun_ms = now;
 }
 
 static void pass(struct run_engine *e)
 {
 	const struct controller_conf *conf = e->controller->conf;
+	const int64_t now = lease_clock_ms();
+	const int64_t lease_ms = INT64_C(1000) * conf->lease_s;
+
+	extend_grace(e, now, lease_ms);
 	const struct sweep_times times = {
-		.now = lease_clock_ms(),
-		.lease_ms = INT64_C(1000) * conf->lease_s,
+		.now = now,
+		.lease_ms = lease_ms,
 		.claim_timeout_ms = INT64_C(1000) * conf->claim_timeout_s,
 		.grace_until = e->grace_until,
 	};
 	int err = run_advance(e->store, &times);
 	int moved = err > 0;
+
+	e->failed = err < 0;
 
 	follow_clock(e);
 	if (err >= 0)
@@ -165,8 +184,9 @@ int run_engine_start(struct controller *controller,
 		return -ENOMEM;
 	e->controller = controller;
 	e->follow_schedules = follow_schedules;
+	e->begun_ms = lease_clock_ms();
 	e->grace_until =
-		lease_clock_ms() + INT64_C(1000) * controller->conf->lease_s;
+		e->begun_ms + INT64_C(1000) * controller->conf->lease_s;
 	err = store_new(&e->store, controller->database);
 	if (!err)
 		err = lease_clock_start(

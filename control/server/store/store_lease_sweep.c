@@ -183,6 +183,9 @@ static int give_up(struct db *db, const struct waiting_row *w,
 
 	if (!w->online && w->last_seen > since)
 		since = w->last_seen;
+	/* those that there are could not be seen */
+	if (!w->online && w->last_seen && times->now < times->grace_until)
+		return 0;
 	if (times->now - since < times->claim_timeout_ms)
 		return 0;
 	if (!w->online)

@@ -96,8 +96,9 @@ static void test_poll_with_nothing_to_do(void **state)
 	bench_open(&b, 1);
 	const struct lease_leave leave = {.agent_id = b.agents[0],
 					  .instance = ""};
-	bench_sql(&b, "INSERT INTO agent_pool (id, name, join_token_hash, "
-		      "created_at, updated_at) VALUES (2, 'other', x'00', 0, 0)");
+	bench_sql(&b,
+		  "INSERT INTO agent_pool (id, name, join_token_hash, "
+		  "created_at, updated_at) VALUES (2, 'other', x'00', 0, 0)");
 	json_decref(bench_poll(&b, b.store, 0, 1, T0));
 	json_decref(bench_poll(&b, b.store, 1, 1, T0));
 	expect_idle(&b, 0, T0, true);
@@ -272,6 +273,24 @@ static void test_run_no_agent(void **state)
 	bench_expect(&b, "status", "errored");
 	bench_expect(&b, "result_description",
 		     "no agent of pool lab was online for 30 s");
+	bench_close(&b);
+}
+
+/*
+ * The controller did not run, or did not reach its database: agents are there, but
+ * were not seen.
+ */
+static void test_run_no_agent_was_seen(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, 4); /* agents that were seen at T0 */
+	bench_run(&b);
+	bench_sweep(&b, T0 + 90000, T0 + 150000);
+	bench_expect(&b, "phase", "queued");
+	bench_sweep(&b, T0 + 150000, T0 + 150000);
+	bench_expect(&b, "status", "errored");
 	bench_close(&b);
 }
 
@@ -488,6 +507,7 @@ int main(void)
 		cmocka_unit_test(test_run_renewed_lease_stays),
 		cmocka_unit_test(test_run_that_does_not_stop_is_taken_away),
 		cmocka_unit_test(test_run_no_agent),
+		cmocka_unit_test(test_run_no_agent_was_seen),
 		cmocka_unit_test(
 			test_run_failed_outcome_wins_over_later_errors),
 		cmocka_unit_test(test_barrier_one_instant_for_all),
