@@ -18,7 +18,7 @@ from agent import Agent, children, is_alive  # noqa: E402
 from controller import Controller  # noqa: E402
 from peer import Peer  # noqa: E402
 from ports import PortBlock  # noqa: E402
-from relay import AgentRelay, DatabaseRelay  # noqa: E402
+from fault_relay import AgentRelay, DatabaseRelay  # noqa: E402
 
 # As configured by default, and a tenth of it. stop_s, cut_s: the faults.
 TIMES = {"full": {"lease_s": 60, "renew_s": 20, "offer_s": 30, "poll_s": 50, "claim_timeout_s": 30, "stop_s": 20, "cut_s": 90},
@@ -43,7 +43,7 @@ def until(condition, what, seconds=60):
         try:
             if found := condition():
                 return found
-        except (requests.RequestException, RuntimeError, AssertionError, psycopg2.Error):
+        except (requests.RequestException, RuntimeError, AssertionError, LookupError, psycopg2.Error):
             pass  # what is asked may be the part that failed
         if time.monotonic() > end:
             raise Failed(f"{what}: not within {seconds} s")
@@ -136,9 +136,11 @@ class Lab:
 
     def occupy(self):
         """Start a run that takes the agent's only place until it is stopped. @return its session"""
+        common = {"role": "other", "target_pool": self.target(), "credential_pool": self.account()}
         test = self.api("POST", "/tests", {
             "name": "occupies", "project_id": self.project(), "scenario": "single-call", "agentpool_id": self.pool["id"],
-            "record": "none", "steps": [[{"type": "wait", "role": "other", "wait_ms": 600000}]], "conditions": []})["test"]
+            "record": "none", "steps": [[{"type": "register", **common}, {"type": "wait", "role": "other", "wait_ms": 600000}]],
+            "conditions": []})["test"]
         session = self.api("POST", f"/tests/{test['id']}/run", {})["data"]["session_id"]
         self.wait_phase(session, "running")
         return session
@@ -362,7 +364,15 @@ def sentence_matches(pattern, text, values):
                                 for w in words), text, re.S)
 
 
-def run_cell(target, fault, phase, expected, times, sentences):
+def run_cell(*cell):
+    """As see_cell(); what keeps the cell from being run is a failure, too."""
+    try:
+        return see_cell(*cell)
+    except (AssertionError, LookupError, OSError, RuntimeError, psycopg2.Error) as error:
+        raise Failed(f"it could not be run: {str(error)[:300]}") from error
+
+
+def see_cell(target, fault, phase, expected, times, sentences):
     """@param expected  (status, name of a sentence or None) @return (text of what was seen, seconds after the fault)"""
     with Lab(times, 2 if target == "one-of-two" else 1) as lab:
         session, release, go_on = getattr(lab, phase.replace("-", "_"))()
