@@ -336,7 +336,9 @@ class Lab:
                 if lease in leases and (not taken or (lease, seq) in self.relay.taken) for p in series}
 
     def check_points(self, session):
-        stored, taken, sent = self.stored(session), self.uploaded(session, True), self.uploaded(session, False)
+        taken = self.uploaded(session, True)  # results of a lost lease may still come
+        stored = self.stored(session)
+        sent = self.uploaded(session, False)
         lost = [k for k, n in taken.items() if stored.get(k) != n]
         invented = [k for k, n in stored.items() if sent.get(k) != n]
         if lost or invented:
