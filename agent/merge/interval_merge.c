@@ -190,7 +190,7 @@ static json_t *calls_merge(struct interval_merge *m,
 	return object;
 }
 
-static bool of_calls(int measure)
+static bool of_calls(enum measure measure)
 {
 	return measure == MEASURE_calls_active ||
 	       measure == MEASURE_calls_per_sec;
@@ -203,7 +203,7 @@ static void interval_send(struct interval_merge *m, struct interval *interval)
 	for (int dir = 0; dir < 2; dir++) {
 		for (int k = 0; k < MEASURE_COUNT; k++) {
 			json_t *point =
-				of_calls(k)
+				of_calls((enum measure)k)
 					? calls_merge(m, interval, dir == 1,
 						      (enum measure)k)
 					: points_merge(
