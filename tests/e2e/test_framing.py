@@ -98,6 +98,15 @@ BAD = {
 }
 
 
+def test_refused_upload_takes_no_place_of_others(server):
+    """It was not counted when it came, so it is not when it goes."""
+    for _ in range(2):
+        codes, _ = exchange(server, head(server, "/api/v2/appimages") + LENGTH * 2 + "\r\n" + ONE)
+        assert codes == [400]
+    made = server.request("POST", "/appimages", {"name": "after", "content": "AAAA", "kind": "prompt"})
+    assert made.status_code == 201, made.text
+
+
 def refused(answer, malformed_length=False):
     header, _, body = answer.partition(b"\r\n\r\n")
     assert b"\r\nConnection: close" in header, answer

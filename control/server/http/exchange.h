@@ -32,6 +32,7 @@ struct exchange {
 	bool too_large;
 	bool no_memory;                        /* for the body */
 	const struct http_upload *upload_rule; /* body is written to spool_fd */
+	bool upload_counted;                   /* among the uploads at a time */
 	int spool_fd;                          /* -1: no data yet */
 	size_t spooled;
 	int64_t started_ns;

@@ -295,7 +295,8 @@ static enum MHD_Result begin(struct http *http, struct exchange *x,
 		return send_response(x);
 	}
 	/* relaxed: it only counts */
-	if (x->upload_rule &&
+	x->upload_counted = x->upload_rule != NULL;
+	if (x->upload_counted &&
 	    atomic_fetch_add_explicit(&http->uploads, 1,
 				      memory_order_relaxed) >= HTTP_UPLOADS) {
 		exchange_refuse(x, 503, "too many uploads at once");
@@ -385,7 +386,7 @@ static void on_completed(void *cls, struct MHD_Connection *connection,
 	peers_idle(http->peers, peer_of(connection));
 	x = *context;
 	count_answer(http, x);
-	if (x->upload_rule)
+	if (x->upload_counted)
 		atomic_fetch_sub_explicit(&http->uploads, 1,
 					  memory_order_relaxed);
 	*context = exchange_free(x);
