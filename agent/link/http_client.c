@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,6 +46,7 @@ struct http_client_call {
 	bool raw;
 	bool overflow;     /* the answer was above its ceiling */
 	bool added;        /* to the multi handle */
+	bool key_exposed;  /* everybody can read key_file: no connection */
 	unsigned failures; /* tries that failed */
 	struct event_loop_timer retry;
 	struct buf answer;
@@ -216,7 +218,12 @@ static void explain(struct http_client_call *call, CURLcode code)
 	long err = 0;
 
 	curl_easy_getinfo(call->easy, CURLINFO_OS_ERRNO, &err);
-	if (code == CURLE_COULDNT_CONNECT && (err == EMFILE || err == ENFILE))
+	if (call->key_exposed)
+		snprintf(call->error, sizeof(call->error),
+			 "%s can be read by everybody: chmod o= it",
+			 call->http->key_file);
+	else if (code == CURLE_COULDNT_CONNECT &&
+		 (err == EMFILE || err == ENFILE))
 		snprintf(call->error, sizeof(call->error),
 			 "no socket for it: %s", strerror((int)err));
 	else if (!call->error[0])
@@ -323,6 +330,21 @@ static CURLcode call_prepare_file(struct http_client_call *call)
 	return err;
 }
 
+/* libcurl reads key_file for each new connection, so it is looked at then. */
+static curl_socket_t on_open_socket(void *arg, curlsocktype purpose,
+				    struct curl_sockaddr *to)
+{
+	struct http_client_call *call = arg;
+	struct stat st;
+
+	(void)purpose;
+	call->key_exposed =
+		stat(call->http->key_file, &st) == 0 && (st.st_mode & S_IRWXO);
+	if (call->key_exposed)
+		return CURL_SOCKET_BAD;
+	return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+}
+
 static CURLcode call_prepare(struct http_client_call *call)
 {
 	const struct http_client *http = call->http;
@@ -369,6 +391,8 @@ static CURLcode call_prepare(struct http_client_call *call)
 	if (http->certificate_file) {
 		SET(CURLOPT_SSLCERT, http->certificate_file);
 		SET(CURLOPT_SSLKEY, http->key_file);
+		SET(CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
+		SET(CURLOPT_OPENSOCKETDATA, call);
 	}
 	if (http->userpwd && !call->anonymous) {
 		SET(CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
@@ -382,6 +406,7 @@ static int call_try(struct http_client_call *call)
 {
 	buf_release(&call->answer);
 	call->overflow = false;
+	call->key_exposed = false;
 	call->error[0] = '\0';
 	call->sent_ns = clock_mono_ns();
 	if (call->file_fd >= 0 && lseek(call->file_fd, 0, SEEK_SET) < 0)

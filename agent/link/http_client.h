@@ -29,7 +29,9 @@ struct http_client_params {
 	const char *ca_file;  /* NULL: the system's, or key_pin alone */
 	const char *key_pin;  /* of the controller's certificate; NULL: any */
 	const char *certificate_file; /* PEM, of this agent; NULL: none */
-	const char *key_file; /* PEM; of use with certificate_file only */
+	/* PEM; of use with certificate_file only. While everybody can read it,
+	 * no connection is opened: each try fails and says so */
+	const char *key_file;
 };
 
 /**

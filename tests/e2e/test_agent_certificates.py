@@ -2,6 +2,7 @@
 is said of one that does not do."""
 import os
 import re
+import subprocess
 import time
 
 import pytest
@@ -13,7 +14,7 @@ from certificates import Authority
 from controller import Controller
 from fake_agent import FakeAgent
 from test_reload import put, reload
-from test_tls import Tls, start_fails
+from test_tls import Tls, port_of, start_fails
 
 WAIT_S = 60
 
@@ -154,6 +155,25 @@ def within(condition, agent):
         time.sleep(0.05)
 
 
+def test_a_key_that_everybody_can_read(server, authority, tmp_path, ports):
+    files = authority.issue("exposed")
+    files[1].chmod(0o644)
+    agent = Agent(tmp_path, server.url, server.token, ports.rtp, ca_file=authority.file,
+                  name="exposed", certificate_file=files[0], key_file=files[1])
+    try:
+        agent.start()
+        within(lambda: f"{files[1]} can be read by everybody: chmod o= it" in agent.log(), agent)
+        assert "exposed" not in names(server)
+        files[1].chmod(0o640)
+        within(lambda: "exposed" in names(server), agent)
+    finally:
+        agent.close()
+
+
+def names(c):
+    return [a["name"] for a in c.api("GET", "/agents")["agents"]]
+
+
 @pytest.mark.parametrize("case, words", [
     ("none", "none was sent: set certificate_file and key_file"),
     ("other name", "of another name than the agent's: the common name or a DNS name"),
@@ -188,6 +208,28 @@ def test_reload_takes_another_authority(authority, other, tmp_path):
         assert "the authorities of agents were read again" in reload(c)
         refused(register(c, "a", old), "untrusted")
         assert register(c, "a", new).status_code == 409
+
+
+def named(c):
+    """The authorities that a handshake names to the client"""
+    said = subprocess.run(["openssl", "s_client", "-connect", f"127.0.0.1:{port_of(c)}"],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+                          check=False).stdout
+    return re.findall(r"CN ?= ?test (\w+)", said.split("client certificate CA names")[1])
+
+
+def test_reload_names_another_authority(authority, other, tmp_path):
+    ca = tmp_path / "agents.pem"
+    ca.write_text(other.file.read_text())
+    with Tls(authority.issue("names"), authority.file, agent_ca_file=ca) as c:
+        assert named(c) == ["other"]
+        ca.write_text("no certificate")
+        reload(c)
+        assert named(c) == ["other"]
+        for text in (authority.file.read_text(), other.file.read_text() + authority.file.read_text()):
+            ca.write_text(text)
+            assert "the authorities of agents were read again" in reload(c)
+        assert sorted(named(c)) == ["ca", "other"]
 
 
 def test_settings_that_cannot_be(authority, tmp_path):

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "control/server/http/pem_file.h"
+#include "control/server/http/tls.h"
 
 #include <errno.h>
 #include <gnutls/x509.h>
@@ -16,16 +17,63 @@
 /* RFC 1035 section 2.3.4; X.520 allows 64 for a common name. */
 #define NAME_BYTES 256
 
+/* What a handshake needs to name the authorities of a file to the client. */
+struct offer {
+	char *pem; /* the text of the file */
+	gnutls_certificate_credentials_t credentials;
+	/* Sessions that began with it may still use it, so it lives as long as the server. */
+	struct offer *former;
+};
+
 struct client_trust {
 	char *ca_file; /* constant */
-	char *pem;     /* of the start, constant */
 	pthread_mutex_t lock;
 	/* with lock */
 	gnutls_x509_trust_list_t list;
+	struct offer *offer;
 	int64_t minute_ns; /* when the first line of this minute was written */
 	unsigned lines;    /* of this minute */
 	unsigned omitted;  /* since the last line */
 };
+
+/* @param pem  taken over, also on failure */
+static int offer_new(struct offer **ret, char *pem)
+{
+	struct offer *offer = calloc(1, sizeof(*offer));
+	const gnutls_datum_t text = {.data = (unsigned char *)pem,
+				     .size = (unsigned)strlen(pem)};
+
+	if (!offer ||
+	    gnutls_certificate_allocate_credentials(&offer->credentials) < 0) {
+		free(offer);
+		free(pem);
+		return -ENOMEM;
+	}
+	gnutls_certificate_set_retrieve_function3(offer->credentials,
+						  tls_retrieve);
+	if (gnutls_certificate_set_x509_trust_mem(offer->credentials, &text,
+						  GNUTLS_X509_FMT_PEM) < 0) {
+		gnutls_certificate_free_credentials(offer->credentials);
+		free(offer);
+		free(pem);
+		return -ENOMEM; /* list_read() has parsed the same text */
+	}
+	offer->pem = pem;
+	*ret = offer;
+	return 0;
+}
+
+static void offers_release(struct offer *offer)
+{
+	while (offer) {
+		struct offer *former = offer->former;
+
+		gnutls_certificate_free_credentials(offer->credentials);
+		free(offer->pem);
+		free(offer);
+		offer = former;
+	}
+}
 
 static int list_read(gnutls_x509_trust_list_t *ret, char **ret_pem,
 		     const char *path)
@@ -61,6 +109,7 @@ static int list_read(gnutls_x509_trust_list_t *ret, char **ret_pem,
 int client_trust_new(struct client_trust **ret, const char *ca_file)
 {
 	struct client_trust *trust = calloc(1, sizeof(*trust));
+	char *pem;
 	int err = -ENOMEM;
 
 	if (!trust)
@@ -68,7 +117,9 @@ int client_trust_new(struct client_trust **ret, const char *ca_file)
 	pthread_mutex_init(&trust->lock, NULL);
 	trust->ca_file = strdup(ca_file);
 	if (trust->ca_file)
-		err = list_read(&trust->list, &trust->pem, ca_file);
+		err = list_read(&trust->list, &pem, ca_file);
+	if (err == 0)
+		err = offer_new(&trust->offer, pem);
 	if (err)
 		client_trust_free(trust);
 	else
@@ -79,15 +130,30 @@ int client_trust_new(struct client_trust **ret, const char *ca_file)
 int client_trust_reload(struct client_trust *trust)
 {
 	gnutls_x509_trust_list_t list, former;
+	struct offer *offer = NULL;
 	char *pem;
 	int err = list_read(&list, &pem, trust->ca_file);
 
 	if (err)
 		return err;
-	free(pem);
+	/* only this thread writes trust->offer; without a change, none is added */
+	if (strcmp(pem, trust->offer->pem) == 0)
+		free(pem);
+	else
+		err = offer_new(&offer, pem);
+	if (err) {
+		log_error("agent_ca_file %s: %s", trust->ca_file,
+			  strerror(-err));
+		gnutls_x509_trust_list_deinit(list, 1);
+		return err;
+	}
 	pthread_mutex_lock(&trust->lock);
 	former = trust->list;
 	trust->list = list;
+	if (offer) {
+		offer->former = trust->offer;
+		trust->offer = offer;
+	}
 	pthread_mutex_unlock(&trust->lock);
 	gnutls_x509_trust_list_deinit(former, 1);
 	return 0;
@@ -101,7 +167,7 @@ struct client_trust *client_trust_free(struct client_trust *trust)
 		gnutls_x509_trust_list_deinit(trust->list, 1);
 	pthread_mutex_destroy(&trust->lock);
 	free(trust->ca_file);
-	free(trust->pem);
+	offers_release(trust->offer);
 	free(trust);
 	return NULL;
 }
@@ -128,9 +194,18 @@ bool client_trust_may_log(struct client_trust *trust, int64_t now_ns,
 	return may;
 }
 
-const char *client_trust_pem(const struct client_trust *trust)
+int client_trust_ask(struct client_trust *trust, gnutls_session_t session)
 {
-	return trust->pem;
+	int err;
+
+	pthread_mutex_lock(&trust->lock);
+	err = gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE,
+				     trust->offer->credentials);
+	pthread_mutex_unlock(&trust->lock);
+	if (err < 0)
+		return -ENOMEM;
+	gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUEST);
+	return 0;
 }
 
 /* @return certificates read; 0: there are none, or they cannot be read */

@@ -32,7 +32,8 @@ enum client_certificate {
 int client_trust_new(struct client_trust **ret, const char *ca_file);
 
 /**
- * Read the same file again; requests from now on are verified with it.
+ * Read the same file again; requests from now on are verified with it, and handshakes
+ * name its authorities.
  * Thread: main; other threads may verify at the same time
  * @return as client_trust_new(); on failure the former authorities stay in use
  */
@@ -41,9 +42,13 @@ int client_trust_reload(struct client_trust *trust);
 /** Release; after the HTTP server has stopped. @return NULL */
 struct client_trust *client_trust_free(struct client_trust *trust);
 
-/** The PEM text of the start: GnuTLS names these authorities to clients.
- * Thread: main, before a reload */
-const char *client_trust_pem(const struct client_trust *trust);
+/**
+ * Let a handshake ask the client for a certificate and name the authorities of the last
+ * reload: GnuTLS clients send none that another one has signed, browsers offer none.
+ * Thread: any that has the connection for itself, before its handshake
+ * @return 0; -ENOMEM: the client is not asked
+ */
+int client_trust_ask(struct client_trust *trust, gnutls_session_t session);
 
 /**
  * Verify the certificate of a connection (RFC 5280 section 6; extended key usage

@@ -403,6 +403,18 @@ static enum MHD_Result on_accept(void *cls, const struct sockaddr *address,
 	return peers_admit(http->peers, address) ? MHD_YES : MHD_NO;
 }
 
+/* The library could name the authorities of its start only (MHD_OPTION_HTTPS_MEM_TRUST). */
+static void ask_certificate(struct http *http,
+			    struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+
+	/* not asked, an agent is refused and tries again */
+	if (client_trust_ask(http->params.agent_trust, info->tls_session))
+		log_debug("http: out of memory for a client certificate");
+}
+
 /* The socket stays open until the second call has returned. */
 static void on_connection(void *cls, struct MHD_Connection *connection,
 			  void **socket_context,
@@ -423,6 +435,8 @@ static void on_connection(void *cls, struct MHD_Connection *connection,
 	info = MHD_get_connection_info(connection,
 				       MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	*socket_context = peers_add(http->peers, info->client_addr, fd);
+	if (http->params.agent_trust)
+		ask_certificate(http, connection);
 }
 
 /* ---- start and stop ---- */
@@ -463,8 +477,6 @@ static int start_daemon(struct http *http)
 		/* plain HTTP: the options end here */
 		p->secure ? MHD_OPTION_HTTPS_CERT_CALLBACK2 : MHD_OPTION_END,
 		tls_retrieve, MHD_OPTION_HTTPS_PRIORITIES, priorities,
-		p->agent_trust ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END,
-		p->agent_trust ? client_trust_pem(p->agent_trust) : NULL,
 		MHD_OPTION_END);
 	if (http->daemon)
 		return 0;
