@@ -100,6 +100,14 @@ def offhook(build, tmp_path):
     return run
 
 
+def test_more_records_than_can_be(offhook, tmp_path):
+    """At the ceiling it goes on, and finds no controller."""
+    (tmp_path / "a.yaml").write_text("projects:\n" + "".join(f"  - {{name: p{n}}}\n" for n in range(10000)))
+    (tmp_path / "b.yaml").write_text("projects:\n  - {name: one more}\n")
+    assert "too many" not in offhook(None, "apply", "a.yaml", status=3)
+    assert "b.yaml:2:5: there are too many records" in offhook(None, "apply", "a.yaml", "b.yaml", status=2)
+
+
 def records(c):
     """All records by name, with names instead of ids."""
     out, names = {}, {}

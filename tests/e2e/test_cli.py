@@ -306,6 +306,7 @@ def test_what_is_of_a_call(offhook, option):
 
 @pytest.mark.parametrize("arguments, text", [
     (["test", "run", "t", *(["--set", "a=1"] * 1001)], "there are more than 1000 --set"),
+    (["analyze", "--max-streams", "200001", "x.pcap"], "--max-streams is 1 to 200000"),
     (["local", "--agents", "65", "t.yaml"], "--agents is a number from 1 to 64")])
 def test_ceilings_of_options(offhook, arguments, text):
     done = offhook(*arguments)

@@ -1,8 +1,10 @@
 """`offhook scenario`, `schedule`, `callback` and `callback-template` with a controller."""
 import concurrent.futures
+import http.server
 import json
 import os
 import subprocess
+import threading
 import time
 
 import pytest
@@ -35,6 +37,42 @@ def offhook(build, tmp_path, lab):
             return done.stdout, done.stderr
         return done.stdout if status == 0 else done.stderr or done.stdout
     return run
+
+
+def test_form_above_the_ceiling(offhook, tmp_path):
+    """Two files, each below its own ceiling."""
+    for name in "ab":
+        (tmp_path / name).write_text("x" * 600000)
+    said = offhook("schedule", "create", "name=@a", "cron=@b", status=3)
+    assert "the request is larger than 1 MiB" in said
+
+
+class Endless(http.server.BaseHTTPRequestHandler):
+    """Answers with a list of the length that the path of the base URL names."""
+
+    def do_GET(self):
+        length = int(self.path.split("/")[1])
+        begin, end = b'{"total": 0, "projects": [', b"]}"
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(length))
+        self.end_headers()
+        try:
+            self.wfile.write(begin + b" " * (length - len(begin) - len(end)) + end)
+        except OSError:
+            pass  # the client has had enough
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.mark.parametrize("length, status", [(64 << 20, 0), ((64 << 20) + 1, 3)])
+def test_answer_above_the_ceiling(offhook, length, status):
+    with http.server.HTTPServer(("127.0.0.1", 0), Endless) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        said = offhook("project", "list", url=f"http://127.0.0.1:{server.server_port}/{length}", status=status)
+        server.shutdown()
+    assert ("longer than 64 MiB" in said) == (status != 0), said
 
 
 def test_schedules(offhook, lab):

@@ -203,9 +203,19 @@ void remote_answer_release(struct remote_answer *a)
 	*a = (struct remote_answer){.status = 0};
 }
 
+/* The body of an answer. */
+struct taken {
+	struct buf text;
+	bool too_long;
+};
+
 static size_t take_body(char *data, size_t size, size_t count, void *arg)
 {
-	return buf_add(arg, data, size * count) ? 0 : size * count;
+	struct taken *taken = arg;
+	int err = buf_add(&taken->text, data, size * count);
+
+	taken->too_long = err == -EMSGSIZE;
+	return err ? 0 : size * count;
 }
 
 static size_t take_header(char *data, size_t size, size_t count, void *arg)
@@ -368,7 +378,7 @@ static int transfer(struct remote *r, const struct request *q,
 		    char reason[static REMOTE_REASON_BYTES])
 {
 	struct curl_slist *headers = NULL;
-	struct buf text;
+	struct taken taken = {.too_long = false};
 	int err;
 
 	if (add_header(&headers, "If-Match", q->if_match) ||
@@ -377,7 +387,7 @@ static int transfer(struct remote *r, const struct request *q,
 		curl_slist_free_all(headers);
 		return -ENOMEM;
 	}
-	buf_init(&text, ANSWER_BYTES_MAX);
+	buf_init(&taken.text, ANSWER_BYTES_MAX);
 	curl_easy_setopt(r->easy, CURLOPT_HTTPHEADER, headers);
 	curl_easy_setopt(r->easy, CURLOPT_POSTFIELDS, q->data);
 	curl_easy_setopt(r->easy, CURLOPT_POSTFIELDSIZE_LARGE,
@@ -385,12 +395,19 @@ static int transfer(struct remote *r, const struct request *q,
 	if (!q->data)
 		curl_easy_setopt(r->easy, CURLOPT_HTTPGET, 1L);
 	curl_easy_setopt(r->easy, CURLOPT_WRITEFUNCTION, take_body);
-	curl_easy_setopt(r->easy, CURLOPT_WRITEDATA, &text);
+	curl_easy_setopt(r->easy, CURLOPT_WRITEDATA, &taken);
 	err = perform(r, a, reason);
+	if (taken.too_long) {
+		curl_easy_getinfo(r->easy, CURLINFO_RESPONSE_CODE, &r->status);
+		str_print(reason, REMOTE_REASON_BYTES,
+			  "the answer is longer than %u MiB",
+			  ANSWER_BYTES_MAX >> 20);
+		err = -EMSGSIZE;
+	}
 	if (!err)
-		err = read_answer(r, &text, a, reason);
+		err = read_answer(r, &taken.text, a, reason);
 	curl_slist_free_all(headers);
-	buf_release(&text);
+	buf_release(&taken.text);
 	return err;
 }
 

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #define FILES_MAX   1000
+#define KEY_BYTES   (CODE_NAME_BYTES + 12)
 #define CONTENT_MAX (64u << 20)
 
 struct source {
@@ -26,6 +27,7 @@ struct code_files {
 	size_t source_count, record_count;
 	struct source *sources[FILES_MAX];
 	struct code_record *records; /* CODE_RECORDS_MAX */
+	json_t *places;              /* "KIND NAME": index of the record */
 	bool have[CODE_KINDS];
 	bool wrong;
 };
@@ -147,21 +149,39 @@ static void misfit(void *arg, const char *pointer, const char *reason)
 	print_place(d->source->path, yaml_place_of(d->places, pointer), reason);
 }
 
+static void key_of(char key[static KEY_BYTES], const struct code_record *r)
+{
+	char name[CODE_NAME_BYTES];
+
+	code_name(r->kind, r->value, name);
+	str_print(key, KEY_BYTES, "%d %s", (int)r->kind, name);
+}
+
 /* A record of this kind and name that was read before. */
 static const struct code_record *find(const struct code_files *f,
 				      const struct code_record *r)
 {
-	char name[CODE_NAME_BYTES], other[CODE_NAME_BYTES];
+	char key[KEY_BYTES];
+	const json_t *place;
 
-	code_name(r->kind, r->value, name);
-	for (size_t i = 0; i < f->record_count; i++) {
-		if (f->records[i].kind != r->kind)
-			continue;
-		code_name(r->kind, f->records[i].value, other);
-		if (strcmp(name, other) == 0)
-			return &f->records[i];
+	key_of(key, r);
+	place = json_object_get(f->places, key);
+	return place ? &f->records[json_integer_value(place)] : NULL;
+}
+
+static void add(struct code_files *f, const struct code_record *r)
+{
+	char key[KEY_BYTES];
+
+	key_of(key, r);
+	if (json_object_set_new_nocheck(
+		    f->places, key,
+		    json_integer((json_int_t)f->record_count))) {
+		code_complain(r, "", strerror(ENOMEM));
+		f->wrong = true;
+		return;
 	}
-	return NULL;
+	f->records[f->record_count++] = *r;
 }
 
 static void add_record(const struct document *d, const struct code_record *r)
@@ -182,7 +202,7 @@ static void add_record(const struct document *d, const struct code_record *r)
 			code_complain(r, "", "there are too many records");
 		d->files->wrong = true;
 	} else {
-		d->files->records[d->files->record_count++] = *r;
+		add(d->files, r);
 	}
 }
 
@@ -310,9 +330,11 @@ int code_files_new(struct code_files **ret, json_t *schema,
 {
 	struct code_files *f = calloc(1, sizeof(*f));
 
-	if (f)
+	if (f) {
 		f->records = calloc(CODE_RECORDS_MAX, sizeof(*f->records));
-	if (!f || !f->records) {
+		f->places = json_object();
+	}
+	if (!f || !f->records || !f->places) {
 		fprintf(stderr, "offhook: %s\n", strerror(ENOMEM));
 		code_files_free(f);
 		return CLI_EXIT_ERRORED;
@@ -337,6 +359,7 @@ struct code_files *code_files_free(struct code_files *f)
 			free(f->sources[i]);
 		}
 		free(f->records);
+		json_decref(f->places);
 		free(f);
 	}
 	return NULL;

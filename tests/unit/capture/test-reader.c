@@ -452,6 +452,38 @@ static void test_pcapng_that_cannot_be(void **state)
 	close_file(&o);
 }
 
+/* At the ceiling the last interface has its frames; one more is damage. */
+static void test_pcapng_with_many_interfaces(void **state)
+{
+	struct file head = {0}, one = {0}, tail = {0};
+	struct opened o = {0};
+	uint8_t *data = malloc((READER_INTERFACES_MAX + 4) * (size_t)64);
+	size_t bytes;
+
+	(void)state;
+	assert_non_null(data);
+	section(&head);
+	interface_of(&one, 1, 0, 6, 0);
+	enhanced(&tail, READER_INTERFACES_MAX - 1, 1000, "last");
+	for (unsigned more = 0; more < 2; more++) {
+		memcpy(data, head.data, head.at);
+		bytes = head.at;
+		for (unsigned i = 0; i < READER_INTERFACES_MAX + more; i++) {
+			memcpy(data + bytes, one.data, one.at);
+			bytes += one.at;
+		}
+		memcpy(data + bytes, tail.data, tail.at);
+		source_open_memory(&o.source, data, bytes + tail.at);
+		assert_int_equal(reader_open(&o.reader, &o.source), 0);
+		if (more)
+			assert_damage(&o, "more interfaces than can be");
+		else
+			assert_frame(&o, 1000000, 1, "last", 14);
+		close_file(&o);
+	}
+	free(data);
+}
+
 static void test_foreign_files_are_named(void **state)
 {
 	static const struct {
@@ -539,6 +571,7 @@ int main(void)
 		cmocka_unit_test(test_interface_of_a_frame),
 		cmocka_unit_test(test_pcapng_cut_anywhere),
 		cmocka_unit_test(test_pcapng_that_cannot_be),
+		cmocka_unit_test(test_pcapng_with_many_interfaces),
 		cmocka_unit_test(test_foreign_files_are_named),
 		cmocka_unit_test(test_pipe_in_small_pieces),
 		cmocka_unit_test(test_failed_read_is_no_end),

@@ -286,6 +286,54 @@ static void print(const json_t *all)
 	free(text);
 }
 
+#define DIALOG_MESSAGES_MAX 400 /* control/server/difference/dialogs.c */
+
+/* A call with that many messages of ours. @param odd  the one that is a MESSAGE;
+ * 0: none is */
+static struct difference_run *long_run(unsigned count, unsigned odd)
+{
+	struct difference_run *run;
+	struct call c = {
+		.t = &usual, .id = "long@h", .tag = "t", .branch = "b"};
+	char cseq[32];
+
+	assert_int_equal(difference_run_new(&run), 0);
+	setup(run, &usual);
+	c.run = run;
+	message(&c, "sent", "INVITE sip:x SIP/2.0", "1 INVITE", "\r\n");
+	for (unsigned i = 2; i <= count; i++) {
+		const char *method = i == odd ? "MESSAGE" : "INFO";
+		char line[40];
+
+		snprintf(line, sizeof(line), "%s sip:x SIP/2.0", method);
+		snprintf(cseq, sizeof(cseq), "%u %s", i, method);
+		message(&c, "sent", line, cseq, "\r\n");
+	}
+	return run;
+}
+
+static bool is_compared(unsigned position)
+{
+	struct difference_run *before = long_run(position, 0);
+	struct difference_run *after = long_run(position, position);
+	json_t *all = difference_of_runs(before, after);
+	char *text = json_dumps(all, 0);
+	bool found = strstr(text, "MESSAGE") != NULL;
+
+	free(text);
+	json_decref(all);
+	difference_run_free(before);
+	difference_run_free(after);
+	return found;
+}
+
+static void test_messages_above_the_ceiling(void **state)
+{
+	(void)state;
+	assert_true(is_compared(DIALOG_MESSAGES_MAX));
+	assert_false(is_compared(DIALOG_MESSAGES_MAX + 1));
+}
+
 /* The kind and a part of the sentence are named first or second, with one call
  * in each run as with many. */
 static void names(const struct target *b, const char *kind, const char *part)
@@ -589,6 +637,7 @@ static void test_ceiling(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_messages_above_the_ceiling),
 		cmocka_unit_test(test_names_software),
 		cmocka_unit_test(test_names_header),
 		cmocka_unit_test(test_names_missing_header),

@@ -224,6 +224,40 @@ static void test_full_disk_is_told(void **state)
 	free(folder);
 }
 
+/* The beginning is kept; what follows is cut off, and said. */
+static void test_recording_has_a_ceiling(void **state)
+{
+	const double rate_hz = 48000;
+	const int64_t full_ns = (int64_t)(AUDIO_RECORD_BYTES_MAX / 2 / rate_hz *
+					  (double)NS_PER_S);
+	char *folder = folder_make();
+	struct audio_recorder r;
+	struct audio_recorded how;
+	int16_t pcm[960] = {0};
+	char path[128];
+	SF_INFO info = {0};
+	SNDFILE *file;
+
+	(void)state;
+	path_in(path, sizeof(path), folder, "a.wav");
+	audio_recorder_begin(&r, strdup(path));
+	audio_recorder_start(&r, 0);
+	/* silence until the first packet, whose end is above the ceiling */
+	audio_recorder_write(&r, pcm, 960, 48000, full_ns - 10 * NS_PER_MS, 0);
+	audio_recorder_write(&r, pcm, 960, 48000, full_ns, 0);
+	assert_true(audio_recorder_end(&r, &how));
+	assert_true(how.written);
+	assert_true(how.cut);
+	assert_int_equal(how.err, 0);
+	file = sf_open(path, SFM_READ, &info);
+	assert_non_null(file);
+	assert_int_equal(info.frames, AUDIO_RECORD_BYTES_MAX / 2);
+	sf_close(file);
+	unlink(path);
+	rmdir(folder);
+	free(folder);
+}
+
 static void settle(struct rig_log *log, const struct rig_log *peer)
 {
 	const struct media_local *at = media_session_local(peer->session);
@@ -293,6 +327,7 @@ int main(void)
 		cmocka_unit_test(test_comfort_noise_is_heard),
 		cmocka_unit_test(test_recording_that_cannot_be_written),
 		cmocka_unit_test(test_full_disk_is_told),
+		cmocka_unit_test(test_recording_has_a_ceiling),
 		cmocka_unit_test(test_session_is_recorded),
 	};
 

@@ -172,6 +172,54 @@ static void test_call_answered_by_two_branches(void **state)
 	world_close(&world);
 }
 
+#define CALL_FORKS_MAX 16 /* sip/call/fork.c */
+
+/* The 2xx of one further branch gets neither ACK nor BYE. */
+static void script_many_forks(struct peer *peer)
+{
+	static char invite[sizeof(peer->in)];
+	char tag[16];
+
+	peer_expect(peer, "INVITE ");
+	peer_dialog_from_request(peer);
+	memcpy(invite, peer->in, sizeof(invite));
+	memcpy(tag, peer->tag, sizeof(tag));
+	peer_reply(peer, 200, "OK", NULL, peer_sdp);
+	peer_expect(peer, "ACK ");
+	for (unsigned i = 0; i < CALL_FORKS_MAX; i++) {
+		memcpy(peer->in, invite, sizeof(invite));
+		snprintf(peer->tag, sizeof(peer->tag), "fork%u", i);
+		peer_reply(peer, 200, "OK", NULL, peer_sdp);
+		peer_expect(peer, "ACK ");
+		peer_expect(peer, "BYE ");
+		peer_reply(peer, 200, "OK", NULL, NULL);
+	}
+	memcpy(peer->in, invite, sizeof(invite));
+	snprintf(peer->tag, sizeof(peer->tag), "beyond");
+	peer_reply(peer, 200, "OK", NULL, peer_sdp);
+	memcpy(peer->tag, tag, sizeof(tag));
+	peer_request(peer, "OPTIONS", NULL, NULL);
+	do {
+		peer_expect(peer, "");
+		peer_has_not(peer, ";tag=beyond");
+	} while (!peer->fail[0] && strncmp(peer->in, "SIP/2.0 200", 11) != 0);
+	peer_request(peer, "BYE", NULL, NULL);
+	peer_expect(peer, "SIP/2.0 200 ");
+}
+
+static void test_call_answered_by_too_many_branches(void **state)
+{
+	struct world world;
+	(void)state;
+
+	world_open(&world, &plain);
+	world.script = script_many_forks;
+	world_dial(&world);
+	world_run(&world);
+	assert_int_equal(world.closed.end, SIP_END_REMOTE);
+	world_close(&world);
+}
+
 static void script_busy(struct peer *peer)
 {
 	peer_expect(peer, "INVITE ");
@@ -566,6 +614,7 @@ int main(void)
 		cmocka_unit_test(test_call_answered_and_hung_up_by_us),
 		cmocka_unit_test(test_call_hung_up_by_the_peer),
 		cmocka_unit_test(test_call_answered_by_two_branches),
+		cmocka_unit_test(test_call_answered_by_too_many_branches),
 		cmocka_unit_test(test_call_rejected_with_486),
 		cmocka_unit_test(test_call_with_wrong_password),
 		cmocka_unit_test(test_call_redirected_ends_with_302),

@@ -291,12 +291,46 @@ static void test_nothing_to_watch(void **state)
 	world_close(&world);
 }
 
+/* ---- the ceiling ---- */
+
+static void script_many(struct peer *peer)
+{
+	aim(peer);
+	for (unsigned i = 0; i < SIP_WATCHERS_MAX; i++) {
+		peer_request(peer, "SUBSCRIBE", "Event: presence\r\n", NULL);
+		peer_expect(peer, "SIP/2.0 ");
+		peer_has(peer, "SIP/2.0 200 ");
+	}
+	peer_request(peer, "SUBSCRIBE", "Event: presence\r\n", NULL);
+	peer_expect(peer, "SIP/2.0 503 ");
+	settle(peer);
+}
+
+static void test_one_watcher_too_many(void **state)
+{
+	const struct sip_presence presence = {.open = true};
+	const struct sip_event_state told = {&presence, NULL};
+	struct world world;
+	(void)state;
+
+	heard[0] = '\0';
+	world_open(&world, &plain);
+	ua_port = world.port;
+	world.script = script_many;
+	world.linger = true;
+	assert_int_equal(
+		sip_account_serve(world.account, &told, watcher_h, NULL), 0);
+	world_run(&world);
+	world_close(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_watched),
 		cmocka_unit_test(test_changes_are_told),
 		cmocka_unit_test(test_nothing_to_watch),
+		cmocka_unit_test(test_one_watcher_too_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,6 +143,47 @@ static void script_forked(struct peer *peer)
 	bye(peer);
 }
 
+#define CALL_EARLY_MAX 16 /* sip/call/fork.c */
+
+/* A provisional response of one further branch gets no PRACK. */
+static void script_many_branches(struct peer *peer)
+{
+	peer_expect(peer, "INVITE ");
+	keep_invite(peer);
+	for (unsigned i = 0; i < CALL_EARLY_MAX; i++) {
+		snprintf(peer->tag, sizeof(peer->tag), "branch%u", i);
+		answer_invite(peer, 180, RELIABLE(9), NULL);
+		peer_expect(peer, "PRACK ");
+		peer_has(peer, peer->tag);
+		peer_reply(peer, 200, "OK", NULL, NULL);
+	}
+	snprintf(peer->tag, sizeof(peer->tag), "beyond");
+	answer_invite(peer, 180, RELIABLE(9), NULL);
+	snprintf(peer->tag, sizeof(peer->tag), "branch0");
+	answer_invite(peer, 180, RELIABLE(10), NULL);
+	peer_expect(peer, "PRACK ");
+	peer_has(peer, ";tag=branch0\r\n");
+	peer_reply(peer, 200, "OK", NULL, NULL);
+	answer_invite(peer, 200, NULL, peer_sdp);
+	peer_expect(peer, "ACK ");
+	bye(peer);
+}
+
+static void test_caller_with_too_many_branches(void **state)
+{
+	struct world world;
+	(void)state;
+
+	world_open(&world, &plain);
+	world.options.prack = SIP_PRACK_SUPPORTED;
+	world.script = script_many_branches;
+	world.call_h = hangup_when_up;
+	world_dial(&world);
+	world_run(&world);
+	assert_int_equal(world.closed.end, SIP_END_LOCAL);
+	world_close(&world);
+}
+
 static void test_caller_counts_each_branch(void **state)
 {
 	static struct world world;
@@ -543,6 +584,42 @@ static void ring(struct world *world, struct sip_call *call)
 	assert_int_equal(sip_call_ring(call), 0);
 }
 
+#define PRACK_QUEUE_MAX 8 /* sip/call/reliable_provisional.c */
+
+static void script_cancels(struct peer *peer)
+{
+	invite(peer, "Supported: 100rel\r\n", peer_sdp);
+	peer_expect(peer, "SIP/2.0 183 ");
+	prack(peer, 0, NULL);
+	peer_expect(peer, "SIP/2.0 200 ");
+	peer_expect(peer, "SIP/2.0 183 ");
+}
+
+/* One is sent, and so many wait for their turn. */
+static void progress_often(struct world *world, struct sip_call *call)
+{
+	(void)world;
+	for (unsigned i = 0; i <= PRACK_QUEUE_MAX; i++)
+		assert_int_equal(sip_call_progress(call, 183, NULL), 0);
+	assert_int_equal(sip_call_progress(call, 183, NULL), -EBUSY);
+}
+
+static void test_callee_with_too_many_responses(void **state)
+{
+	const struct sip_call_options options = {.prack = SIP_PRACK_SUPPORTED};
+	struct world world;
+	(void)state;
+
+	world_open(&world, &plain);
+	sip_account_call_options(world.account, &options);
+	ua_port = world.port;
+	world.script = script_cancels;
+	world.incoming_h = progress_often;
+	world.linger = true;
+	world_run(&world);
+	world_close(&world);
+}
+
 static void test_callee_without_a_prack(void **state)
 {
 	static struct world world;
@@ -563,6 +640,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_caller_acknowledges),
 		cmocka_unit_test(test_caller_counts_each_branch),
+		cmocka_unit_test(test_caller_with_too_many_branches),
 		cmocka_unit_test(test_caller_requires_in_vain),
 		cmocka_unit_test(test_caller_does_not_know_100rel),
 		cmocka_unit_test(test_caller_leaves_the_offer_to_the_peer),
@@ -571,6 +649,7 @@ int main(void)
 		cmocka_unit_test(test_callee_reads_a_prack_in_parts),
 		cmocka_unit_test(test_callee_offers_in_a_reliable_response),
 		cmocka_unit_test(test_callee_refuses),
+		cmocka_unit_test(test_callee_with_too_many_responses),
 		cmocka_unit_test(test_callee_without_a_prack),
 	};
 

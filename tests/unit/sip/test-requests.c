@@ -105,6 +105,47 @@ static void test_requests_within_a_dialog(void **state)
 	world_close(&world);
 }
 
+#define CALL_REQUESTS_MAX 32 /* sip/call/in_dialog.h */
+
+static void script_unanswered(struct peer *peer)
+{
+	called(peer);
+	for (unsigned i = 0; i < CALL_REQUESTS_MAX; i++)
+		peer_expect(peer, "MESSAGE ");
+	peer_request(peer, "BYE", NULL, NULL);
+	peer_expect(peer, "SIP/2.0 200 ");
+}
+
+static void many_requests_h(struct world *world, struct sip_call *call,
+			    enum sip_call_event event,
+			    const struct sip_call_info *info)
+{
+	(void)world;
+	(void)info;
+	if (event != SIP_CALL_ESTABLISHED)
+		return;
+	for (unsigned i = 0; i < CALL_REQUESTS_MAX; i++)
+		assert_int_equal(
+			sip_call_request(call, "MESSAGE", "text/plain", "x"),
+			0);
+	assert_int_equal(sip_call_request(call, "MESSAGE", "text/plain", "x"),
+			 -EBUSY);
+}
+
+static void test_too_many_requests_within_a_dialog(void **state)
+{
+	struct world world;
+	(void)state;
+
+	world_open(&world, &plain);
+	world.script = script_unanswered;
+	world.call_h = many_requests_h;
+	world_dial(&world);
+	world_run(&world);
+	assert_int_equal(world.closed.end, SIP_END_REMOTE);
+	world_close(&world);
+}
+
 static void script_gone(struct peer *peer)
 {
 	called(peer);
@@ -605,10 +646,57 @@ static void test_referred_outside_of_dialogs(void **state)
 	world_close(&world);
 }
 
+#define REFERRALS_MAX 256 /* sip/event/referral.c */
+
+static struct sip_referral *referrals[REFERRALS_MAX];
+static unsigned referral_count;
+
+static void many_refer_h(struct sip_account *account,
+			 struct sip_referral *referral,
+			 const struct sip_refer_info *info, void *arg)
+{
+	(void)account;
+	(void)info;
+	(void)arg;
+	assert_true(referral_count < REFERRALS_MAX);
+	referrals[referral_count++] = referral;
+}
+
+static void script_many_referrals(struct peer *peer)
+{
+	aim_outside(peer);
+	for (unsigned i = 0; i < REFERRALS_MAX; i++) {
+		peer_request(peer, "REFER", "Refer-To: <sip:x@h>\r\n", NULL);
+		peer_expect(peer, "SIP/2.0 ");
+		peer_has(peer, "SIP/2.0 202 ");
+	}
+	peer_request(peer, "REFER", "Refer-To: <sip:x@h>\r\n", NULL);
+	peer_expect(peer, "SIP/2.0 503 ");
+}
+
+static void test_one_referral_too_many(void **state)
+{
+	struct world world;
+	(void)state;
+
+	referral_count = 0;
+	world_open(&world, &plain);
+	ua_port = world.port;
+	world.script = script_many_referrals;
+	world.linger = true;
+	assert_int_equal(sip_account_refer(world.account, many_refer_h), 0);
+	world_run(&world);
+	assert_int_equal(referral_count, REFERRALS_MAX);
+	while (referral_count > 0)
+		sip_referral_free(referrals[--referral_count]);
+	world_close(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_requests_within_a_dialog),
+		cmocka_unit_test(test_too_many_requests_within_a_dialog),
 		cmocka_unit_test(test_request_to_a_dialog_that_is_gone),
 		cmocka_unit_test(test_transfer),
 		cmocka_unit_test(test_referred),
@@ -617,6 +705,7 @@ int main(void)
 		cmocka_unit_test(test_redirect_by_us),
 		cmocka_unit_test(test_requests_outside_of_dialogs),
 		cmocka_unit_test(test_referred_outside_of_dialogs),
+		cmocka_unit_test(test_one_referral_too_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

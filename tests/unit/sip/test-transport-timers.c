@@ -1,11 +1,12 @@
 /*
- * How long connections and name servers that say nothing are waited for, on a
- * simulated clock.
+ * How long connections, name servers and notifiers that say nothing are waited for,
+ * on a simulated clock.
  */
 #include <arpa/inet.h>
 #include <unistd.h>
 
 #include "simulated.h"
+#include "sip/events.h"
 #include "world.h"
 
 static const struct world_options udp = {.password = "secret",
@@ -164,6 +165,62 @@ static void test_a_question_that_is_dropped(void **state)
 	end();
 }
 
+/* ---- notifiers ---- */
+
+static struct sip_subscription *subscription;
+static int64_t failed_ms;
+static char reason[128];
+
+static void subscription_h(struct sip_subscription *s,
+			   enum sip_subscription_event event,
+			   const struct sip_subscription_info *info, void *arg)
+{
+	(void)arg;
+	if (event != SIP_SUBSCRIBE_FAIL)
+		return;
+	failed_ms = simulated_ms();
+	snprintf(reason, sizeof(reason), "%s", info->reason);
+	subscription = sip_subscription_free(s);
+}
+
+/* The peer accepts the subscription, and sends no NOTIFY. */
+static void accept_subscription(void *arg)
+{
+	struct peer *peer = &world.peer;
+	socklen_t len = sizeof(peer->from);
+	ssize_t n =
+		recvfrom(peer->fd, peer->in, sizeof(peer->in) - 1, MSG_DONTWAIT,
+			 (struct sockaddr *)&peer->from, &len);
+
+	(void)arg;
+	if (n <= 0)
+		return;
+	peer->in[n] = '\0';
+	if (strncmp(peer->in, "SUBSCRIBE ", 10) == 0)
+		assert_true(
+			peer_reply(peer, 200, "OK", "Expires: 600\r\n", NULL));
+}
+
+static void test_a_notifier_that_says_nothing(void **state)
+{
+	const struct sip_subscribe_params watch = {.expires_s = 600,
+						   .handler = subscription_h};
+	const struct simulated_params params = {.idle_h = accept_subscription,
+						.until_ms = 40000};
+	(void)state;
+
+	failed_ms = 0;
+	begin(&udp);
+	assert_int_equal(sip_subscribe(&subscription, world.account, &watch),
+			 0);
+	simulated_run(&params);
+	assert_null(subscription);
+	/* answered at once, or the first repetition */
+	assert_in_range(failed_ms, 32000, 32600);
+	assert_string_equal(reason, "no NOTIFY within 32 s");
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +228,7 @@ int main(void)
 		cmocka_unit_test(test_a_connection_that_falls_silent),
 		cmocka_unit_test(test_a_silent_name_server),
 		cmocka_unit_test(test_a_question_that_is_dropped),
+		cmocka_unit_test(test_a_notifier_that_says_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

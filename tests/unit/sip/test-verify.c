@@ -179,6 +179,49 @@ static struct sip_digest_server *verifier(
 	return v;
 }
 
+#define NONCES_MAX 4096 /* sip/ua/digest_server.c */
+
+/* The oldest nonce gives way to the one after NONCES_MAX. */
+static void script_many_nonces(struct peer *peer)
+{
+	struct answer good = {.user = "2001", .password = "s", .nc = 1};
+	char oldest[128], second[128];
+
+	aim(peer);
+	for (unsigned i = 0; i < NONCES_MAX; i++) {
+		peer_request(peer, "MESSAGE", NULL, NULL);
+		peer_expect(peer, "SIP/2.0 401 ");
+		if (i < 2)
+			nonce_of(peer, i ? second : oldest, sizeof(oldest));
+	}
+	message(peer, oldest, &good, "SIP/2.0 200 ");
+	peer_request(peer, "MESSAGE", NULL, NULL);
+	peer_expect(peer, "SIP/2.0 401 ");
+	good.nc = 2;
+	message(peer, oldest, &good, "SIP/2.0 401 ");
+	peer_has(peer,
+		 "stale=true"); /* its challenge has replaced the second */
+	message(peer, second, &good, "SIP/2.0 401 ");
+	peer_has(peer, "stale=true");
+}
+
+static void test_more_nonces_than_are_kept(void **state)
+{
+	const struct sip_digest_server_params params = {.code = 401};
+	struct sip_digest_server *v = verifier(&params);
+	struct world world;
+	(void)state;
+
+	world_open(&world, &plain);
+	ua_port = world.port;
+	world.script = script_many_nonces;
+	world.linger = true;
+	assert_int_equal(sip_account_verify(world.account, v), 0);
+	v = sip_digest_server_free(v);
+	world_run(&world);
+	world_close(&world);
+}
+
 static void test_credentials(void **state)
 {
 	const struct sip_digest_server_params params = {.code = 401,
@@ -310,6 +353,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_credentials),
+		cmocka_unit_test(test_more_nonces_than_are_kept),
 		cmocka_unit_test(test_call_sha256),
 		cmocka_unit_test(test_call_sha512_256),
 		cmocka_unit_test(test_parameters),

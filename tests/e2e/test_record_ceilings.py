@@ -1,0 +1,92 @@
+"""What happens at the ceilings of docs/reference/ceilings.md that a database reaches only with many rows: a
+statistic, the points of a report, the files of a run, the events of a schedule."""
+import time
+import uuid
+
+import pytest
+
+from controller import Controller
+from fake_agent import FakeAgent
+from test_api_basics import problem
+from test_api_runs import T0, Rows
+from test_artifacts import TIMES, scenario
+
+NUMBERS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) "
+
+
+def report_data(server, session):
+    answer = server.session.get(f"{server.url}/run/details/{session}/data", auth=server.keys["admin"], timeout=60)
+    assert answer.ok, answer.text
+    return answer.json()
+
+
+def points(rows, run, measure, count):
+    """One point of an interval each, of one series"""
+    rows.points(run, "caller", "in", measure, T0, [[1.0]], with_sketch=False)
+    series, = rows.db.execute("SELECT id FROM series WHERE run_id = ? AND measure = ?", (run, measure)).fetchone()
+    rows.db.execute(f"{NUMBERS} INSERT INTO point SELECT ?, ? + i, 'lease', 1, 1, 1, 1, 1, 1, 1, 1, 0, NULL FROM n",
+                    (count - 1, series, T0))
+
+
+@pytest.fixture(scope="module")
+def server():
+    with Controller(**TIMES) as c:
+        c.pool = c.api("POST", "/agent-pools", {"name": "pool"})["agent_pool"]
+        c.api("POST", "/projects", {"name": "p"})
+        c.session_id = scenario(c, c.pool)
+        c.agent = FakeAgent(c, c.pool["join_token"], "agent")
+        c.job, = c.agent.jobs(1).values()
+        assert c.agent.start(c.job).ok
+        test = c.api("POST", "/tests", {
+            "name": "t", "project_id": 1, "agentpool_id": 1, "steps": [[{"type": "wait", "role": "A"}]]})["test"]
+        c.schedule = c.api("POST", "/schedules", {
+            "name": "s", "test_id": test["id"], "cron": "0 3 * * *", "missed": "skip"})["schedule"]["id"]
+        c.run = c.api("GET", f"/runs/{c.session_id}")["run"]["id"]
+        c.stop()
+        rows = Rows(c)
+        c.sessions = [str(uuid.UUID(int=n)) for n in (1001, 1002)]
+        for number in (1001, 1002):
+            rows.run(number)
+        first, second = [rows.db.execute("SELECT id FROM run WHERE session_id = ?", (s,)).fetchone()[0] for s in c.sessions]
+        points(rows, first, "rtp_mos", 100001)
+        points(rows, second, "rtp_jitter", 200001)
+        rows.db.execute(f"{NUMBERS} INSERT INTO artifact SELECT ?, 'caller', 'f' || i, 'text/plain', 1, '', 'x' || i, 0 FROM n",
+                        (9999, c.run))
+        rows.db.execute(f"{NUMBERS} INSERT INTO schedule_event (schedule_id, due_at, at, outcome) SELECT ?, i, i, 'missed' FROM n",
+                        (100, c.schedule))
+        rows.db.execute("UPDATE schedule SET next_at = 1000 WHERE id = ?", (c.schedule,))
+        rows.db.commit()
+        rows.db.close()
+        c.start()
+        yield c
+
+
+def test_records_of_a_statistic(server):
+    path = f"/runs/{server.sessions[0]}/stats/rtp_mos"
+    assert "more than 100000 records" in problem(server.request("GET", path), 422)["detail"]
+
+
+def test_points_of_a_report(server):
+    series, = report_data(server, server.sessions[1])["series"]
+    assert len(series["points"]) == 200000
+
+
+def test_files_of_a_run(server):
+    assert server.agent.artifact(server.job, "a.txt", b"x").status_code == 201
+    problem(server.agent.artifact(server.job, "b.txt", b"x"), 413)
+    assert server.agent.artifact(server.job, "a.txt", b"x").status_code == 200  # one that is there
+
+
+def test_events_of_a_schedule(server):
+    """The turn that was missed while the controller was stopped is one more than are kept."""
+    until = time.monotonic() + 60
+    while True:
+        db = server.open_database()
+        due = [row[0] for row in db.execute("SELECT due_at FROM schedule_event WHERE schedule_id = ? ORDER BY id",
+                                            (server.schedule,)).fetchall()]
+        db.close()
+        if due[-1] == 1000:
+            break
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert len(due) == 100 and due[0] == 2
