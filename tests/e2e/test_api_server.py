@@ -45,15 +45,16 @@ class Poll(threading.Thread):
             self.error = error
 
 
-def start_polls(server, agent, count):
-    polls = [Poll(server, agent) for _ in range(count)]
+def start_polls(server, agents):
+    """One of each: an agent's later poll ends its earlier one."""
+    polls = [Poll(server, agent) for agent in agents]
     for p in polls:
         p.start()
     # parked: no poll has a response, and the log shows none as served
     until = time.monotonic() + 10
     while time.monotonic() < until:
-        agents = server.api("GET", "/agents")["agents"]
-        if agents and agents[0]["state"] == "online":
+        shown = server.api("GET", "/agents")["agents"]
+        if shown and all(a["state"] == "online" for a in shown):
             break
         time.sleep(0.05)
     time.sleep(0.5)
@@ -76,8 +77,7 @@ def make_test(server):
 
 
 def test_parked_polls_occupy_no_worker(server):
-    agent = enrol(server, "a")
-    polls = start_polls(server, agent, POLLS)
+    polls = start_polls(server, [enrol(server, f"a{n}") for n in range(POLLS)])
     assert all(p.answer is None and p.error is None for p in polls)
     for _ in range(20):
         assert server.request("GET", "/projects").ok
@@ -90,7 +90,7 @@ def test_parked_polls_occupy_no_worker(server):
 def test_new_run_wakes_a_poll(server):
     pool, test = make_test(server)
     agent = enrol(server, "a", pool)
-    poll = start_polls(server, agent, 1)[0]
+    poll = start_polls(server, [agent])[0]
     assert poll.answer is None
     server.api("POST", f"/tests/{test['id']}/run", {})
     poll.join(20)  # well before poll_s
