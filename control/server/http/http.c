@@ -455,6 +455,17 @@ static void on_connection(void *cls, struct MHD_Connection *connection,
 /* TLS 1.2 is the oldest that RFC 9325 section 3.1.1 allows. */
 #define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
+/* Connections of a thread. At each answer the library goes through all of the
+ * thread that wait for theirs, polls of agents included. */
+#define THREAD_CONNECTIONS 1024u
+
+static unsigned thread_count(const struct http_params *p)
+{
+	const unsigned needed = p->connections / THREAD_CONNECTIONS;
+
+	return needed > p->threads ? needed : p->threads;
+}
+
 static int start_daemon(struct http *http)
 {
 	const struct http_params *p = &http->params;
@@ -466,7 +477,7 @@ static int start_daemon(struct http *http)
 		0, on_accept, http, on_request, http,
 		MHD_OPTION_EXTERNAL_LOGGER, on_log, http,
 		MHD_OPTION_LISTEN_SOCKET, http->listen_fd,
-		MHD_OPTION_THREAD_POOL_SIZE, p->threads,
+		MHD_OPTION_THREAD_POOL_SIZE, thread_count(p),
 		MHD_OPTION_CONNECTION_LIMIT, p->connections,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_S,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT,
