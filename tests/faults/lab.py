@@ -14,15 +14,17 @@ import requests
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
 import postgresql  # noqa: E402
-from agent import Agent, children, is_alive  # noqa: E402
+from agent import Agent, children  # noqa: E402
 from controller import Controller  # noqa: E402
 from peer import Peer  # noqa: E402
 from ports import PortBlock  # noqa: E402
 from fault_relay import AgentRelay, DatabaseRelay  # noqa: E402
 
-# As configured by default, and a tenth of it. stop_s, cut_s: the faults.
-TIMES = {"full": {"lease_s": 60, "renew_s": 20, "offer_s": 30, "poll_s": 50, "claim_timeout_s": 30, "stop_s": 20, "cut_s": 90},
-         "short": {"lease_s": 6, "renew_s": 2, "offer_s": 3, "poll_s": 5, "claim_timeout_s": 3, "stop_s": 2, "cut_s": 9}}
+# As configured by default, and a tenth of it. stop_s, cut_s: the faults; down_s: until what was killed is started again.
+TIMES = {"full": {"lease_s": 60, "renew_s": 20, "offer_s": 30, "poll_s": 50, "claim_timeout_s": 30, "stop_s": 20, "cut_s": 90,
+                  "down_s": 3},
+         "short": {"lease_s": 6, "renew_s": 2, "offer_s": 3, "poll_s": 5, "claim_timeout_s": 3, "stop_s": 2, "cut_s": 9,
+                   "down_s": 0.3}}
 SIP_CUT_S = 90    # of the path to the peer: SIP's timers are not shortened
 MARGIN_S = 15     # that a run may take to end, beyond its lease time
 JUDGING_LOCK = 4711
@@ -50,6 +52,13 @@ def until(condition, what, seconds=60):
         time.sleep(0.05)
 
 
+def tell(pid, number):
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass  # it has ended meanwhile: a process of the server, an engine
+
+
 class Lab:
     """A PostgreSQL server, one or two controllers, an agent with one place, a peer, and relays between them."""
 
@@ -68,8 +77,7 @@ class Lab:
 
     def __exit__(self, *_):
         for pid in self.stopped:
-            if is_alive(pid):
-                os.kill(pid, signal.SIGCONT)
+            tell(pid, signal.SIGCONT)
         self.stack.close()
 
     def _begin(self):
@@ -86,7 +94,7 @@ class Lab:
         uri = f"postgresql://offhook@127.0.0.1:{self.database.port}/{name}"
         self.relay = enter(AgentRelay())
         self.peer = enter(Peer())
-        conf = {k: v for k, v in self.times.items() if k not in ("stop_s", "cut_s")}
+        conf = {k: v for k, v in self.times.items() if k not in ("stop_s", "cut_s", "down_s")}
         first = Controller(database=uri, interval_s=1, **conf)
         self.controllers = [first]
         self.stack.callback(first.close)
@@ -253,7 +261,7 @@ class Lab:
         if target == "network":
             self.relay.reset()
             release()
-            time.sleep(3)
+            time.sleep(self.times["down_s"])
             self.relay.open()
             return
         if target == "postgresql":
@@ -265,16 +273,16 @@ class Lab:
             self.agent.kill()
         else:
             for pid in self.processes(target):
-                os.kill(pid, signal.SIGKILL)
+                tell(pid, signal.SIGKILL)
         release()
         if target == "agent":
             time.sleep(1)
             self.agent.start()
         elif target == "controller":
-            time.sleep(3)
+            time.sleep(self.times["down_s"])
             self.controllers[0].start()
         elif target == "postgresql":
-            time.sleep(3)
+            time.sleep(self.times["down_s"])
             (self.server.data / "postmaster.pid").unlink(missing_ok=True)
             self.server.start()
 
@@ -288,12 +296,11 @@ class Lab:
         pids = self.processes(target)
         self.stopped = pids
         for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
+            tell(pid, signal.SIGSTOP)
         release()
         time.sleep(self.times["stop_s"])
         for pid in pids:
-            if is_alive(pid):
-                os.kill(pid, signal.SIGCONT)
+            tell(pid, signal.SIGCONT)
         self.stopped = []
 
     def _cut(self, target, release):
