@@ -139,6 +139,9 @@ void calls_second(struct calls *calls, const bool busy[static 2],
 	double s = (double)(now_ns - calls->second_ns) / (double)NS_PER_S;
 	struct report_calls_params second[2];
 
+	/* the first tick at a whole second comes early: no calls are missing in it */
+	if (s > 0 && wire_share_divided(&calls->settings->share))
+		s = fmax(s, 1);
 	for (int dir = 0; dir < 2; dir++) {
 		second[dir] = (struct report_calls_params){
 			.known = s > 0 && (busy[dir] || calls->up[dir] ||
