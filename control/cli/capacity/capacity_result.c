@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "control/cli/common/exit_code.h"
 #include "control/cli/common/terminal.h"
+#include "control/wire/json.h"
 #include "control/wire/text.h"
 
 #include <string.h>
@@ -196,10 +197,10 @@ static json_t *result_json(const struct capacity_result *o)
 	search_result(o->search, &r);
 	return json_pack(
 		"{s:o, s:o, s:f, s:f, s:i, s:s, s:o, s:o, s:b, s:b}", "lower",
-		r.has_lower ? json_real(r.lower) : json_null(), "upper",
-		r.has_upper ? json_real(r.upper) : json_null(), "capacity",
-		r.capacity, "spread_percent", 100 * r.spread,
-		"confidence_percent", 95, "limit",
+		json_real_or_null(r.has_lower, r.lower), "upper",
+		json_real_or_null(r.has_upper, r.upper), "capacity", r.capacity,
+		"spread_percent", 100 * r.spread, "confidence_percent", 95,
+		"limit",
 		r.reached || r.cause != SEARCH_CAUSE_NONE ? limits[r.limit]
 							  : "unknown",
 		"condition", text_or_null(capacity_result_cause(o, &r)),
