@@ -268,6 +268,38 @@ static void judge_recovery(struct search *s)
 	}
 }
 
+/* ---- a tester that was disturbed ---- */
+
+/* True if the last trial is the only one that says that the tester cannot offer its load. */
+static bool is_unconfirmed(const struct search *s)
+{
+	const struct search_trial *last = from_end(s, 1);
+
+	if (last->outcome != SEARCH_SATURATED)
+		return false;
+	for (size_t i = 0; i + 1 < s->count; i++)
+		if (s->trials[i].outcome == SEARCH_SATURATED &&
+		    !s->trials[i].discarded &&
+		    s->trials[i].load < last->load + s->p.step / 2)
+			return false;
+	return true;
+}
+
+/* The load could be offered when it was tried again. */
+static void judge_saturation(struct search *s)
+{
+	struct search_trial *before =
+		s->count >= 2 ? &s->trials[s->count - 2] : NULL;
+	const struct search_trial *last = from_end(s, 1);
+
+	if (!before || before->outcome != SEARCH_SATURATED ||
+	    last->outcome == SEARCH_SATURATED ||
+	    !same(s, last->load, before->load))
+		return;
+	before->discarded = true;
+	learn_again(s);
+}
+
 /* ---- the next load ---- */
 
 /* Bits of the outcome of a trial that holds with this chance. */
@@ -355,6 +387,10 @@ bool search_next(const struct search *s, struct search_next *ret)
 	if (is_doubtful(s)) {
 		ret->load = from_end(s, 1)->load;
 		ret->pause = s->repeat_pause;
+		return true;
+	}
+	if (is_unconfirmed(s)) {
+		ret->load = from_end(s, 1)->load;
 		return true;
 	}
 	search_result(s, &r);
@@ -471,6 +507,7 @@ int search_add(struct search *s, const struct search_trial *trial)
 	if (counts(s, trial))
 		learn(s, trial);
 	judge_recovery(s);
+	judge_saturation(s);
 	look_for_inversion(s);
 	return 0;
 }

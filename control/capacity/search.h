@@ -50,7 +50,8 @@ struct search_trial {
 	unsigned cause; /* of a failed one: number of the condition;
 			 * SEARCH_CAUSE_NONE */
 	bool discarded; /* the target had not recovered from the trial before:
-			 * the same load held after a longer pause */
+			 * the same load held after a longer pause. Or the tester
+			 * was not saturated when it was tried again */
 };
 
 struct search_next {
@@ -90,7 +91,8 @@ struct search *search_free(struct search *s);
  * The first trial is at the lowest load: a test that fails there needs no search. A trial that fails
  * just after another one that failed is tried once more after a longer pause, each time a longer one,
  * until a trial that held after one that failed has shown that the target recovers in time. If that
- * was a repeat, the failures between are discarded, and all further pauses are as long.
+ * was a repeat, the failures between are discarded, and all further pauses are as long. A load that
+ * is the lowest at which the tester is saturated is tried once more, too.
  * @return false: the search is over; ret is untouched
  */
 bool search_next(const struct search *s, struct search_next *ret);

@@ -238,6 +238,7 @@ static void tell_recovery(const struct capacity *s)
 	const struct search_trial *trials = search_trials(s->search, &count);
 
 	if (count >= 2 && trials[count - 1].outcome == SEARCH_HELD &&
+	    trials[count - 2].outcome == SEARCH_FAILED &&
 	    trials[count - 2].discarded)
 		fprintf(stderr,
 			"offhook: the target had not recovered: failures since "
