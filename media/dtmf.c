@@ -61,7 +61,13 @@ int dtmf_order_check(struct dtmf_order *order)
 	return 0;
 }
 
-void dtmf_frequencies(unsigned event, double *ret_low, double *ret_high)
+/*
+ * The two frequencies of an event (ITU-T Q.23).
+ * @param event  0..15
+ * @param ret_low   Hz
+ * @param ret_high  Hz
+ */
+static void dtmf_frequencies(unsigned event, double *ret_low, double *ret_high)
 {
 	const char *p = strchr(keypad, dtmf_digit_of(event));
 	size_t at = (size_t)(p - keypad);

@@ -56,14 +56,6 @@ char dtmf_digit_of(unsigned event);
  */
 int dtmf_order_check(struct dtmf_order *order);
 
-/**
- * The two frequencies of an event (ITU-T Q.23).
- * @param event  0..15
- * @param ret_low   Hz
- * @param ret_high  Hz
- */
-void dtmf_frequencies(unsigned event, double *ret_low, double *ret_high);
-
 /** @return the length of an order as tones, in samples */
 size_t dtmf_tone_samples(const struct dtmf_order *order, unsigned rate_hz);
 /**

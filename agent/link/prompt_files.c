@@ -16,7 +16,8 @@
 
 #define HASH_DIGITS (2 * crypto_hash_sha256_BYTES)
 
-bool prompt_files_hash_valid(const char *sha256)
+/* Whether the text is 64 lower-case hex digits, and so safe in a path. */
+static bool prompt_files_hash_valid(const char *sha256)
 {
 	return strlen(sha256) == HASH_DIGITS &&
 	       strspn(sha256, "0123456789abcdef") == HASH_DIGITS;

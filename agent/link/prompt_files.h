@@ -15,9 +15,6 @@
 /* All of them together; the ones not used for longest go first. */
 #define PROMPTS_BYTES (1024ull << 20)
 
-/** Whether the text is 64 lower-case hex digits, and so safe in a path. */
-bool prompt_files_hash_valid(const char *sha256);
-
 /**
  * Find the first prompt of a job whose file is missing. Files that are present
  * are marked as used now.

@@ -18,7 +18,8 @@ void series_add(struct series *s, double ms)
 	histogram_add(&s->interval, ms);
 }
 
-void series_add_block(struct series *s, const double *ms, size_t n)
+/* Add several samples at once. */
+static void series_add_block(struct series *s, const double *ms, size_t n)
 {
 	if (s->n + n > DETAIL_SAMPLES_MAX) {
 		for (size_t i = 0; i < n; i++)

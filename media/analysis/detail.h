@@ -37,8 +37,6 @@ struct series {
 
 /** Add a sample to the open interval. */
 void series_add(struct series *s, double ms);
-/** Add several samples at once. */
-void series_add_block(struct series *s, const double *ms, size_t n);
 /** Get the distribution of the open interval and begin the next one. */
 void series_close(struct series *s, struct distribution *ret);
 

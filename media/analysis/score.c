@@ -66,7 +66,8 @@ bool score_mos_wb(const struct emodel_codec *codec, double r, double *ret)
 	return true;
 }
 
-void mos_histogram_add(struct mos_histogram *h, double mos)
+/* Add the MOS of a second. */
+static void mos_histogram_add(struct mos_histogram *h, double mos)
 {
 	double bucket = (mos - 1.0) * 100.0;
 	size_t i = bucket > 0.0 ? (size_t)bucket : 0;

@@ -65,8 +65,6 @@ struct mos_histogram {
 	uint32_t counts[MOS_BUCKETS];
 };
 
-/** Add the MOS of a second. */
-void mos_histogram_add(struct mos_histogram *h, double mos);
 /** Compute the figures of a histogram. */
 void mos_histogram_distribution(struct distribution *ret,
 				const struct mos_histogram *h);

@@ -7,7 +7,8 @@
 #define PT_UNKNOWN 255
 #define NO_SEQ     65536
 
-enum rtp_payload_kind rtp_payload_kind_of(const char *encoding)
+/* Kind of an encoding name, any case: "CN", "telephone-event", else audio. */
+static enum rtp_payload_kind rtp_payload_kind_of(const char *encoding)
 {
 	if (!strcasecmp(encoding, "CN"))
 		return RTP_PAYLOAD_CN;

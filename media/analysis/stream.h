@@ -52,9 +52,6 @@ struct rtp_payload_map {
 	struct rtp_payload entries[RTP_PAYLOADS_MAX];
 };
 
-/** Kind of an encoding name, any case: "CN", "telephone-event", else audio. */
-enum rtp_payload_kind rtp_payload_kind_of(const char *encoding);
-
 /**
  * Append a payload type. The name determines the kind; the values are those of
  * emodel_values_of() without format parameters.

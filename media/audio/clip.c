@@ -58,7 +58,9 @@ static size_t ready(const struct clip *clip)
 	return atomic_load_explicit(&clip->ready, memory_order_acquire);
 }
 
-size_t clip_next(const struct clip *clip)
+/* @return index of the next byte or frame to encode. Thread: the encoding
+ *         thread */
+static size_t clip_next(const struct clip *clip)
 {
 	return (clip->first + made(clip)) % clip->count;
 }

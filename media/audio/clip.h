@@ -56,10 +56,6 @@ void clip_add_bytes(struct clip *clip, const uint8_t *data, size_t bytes);
 int clip_add_frame(struct clip *clip, const uint8_t *data, size_t bytes,
 		   bool noise);
 
-/** @return index of the next byte or frame to encode. Thread: the encoding
- *         thread */
-size_t clip_next(const struct clip *clip);
-
 /** @return all of it is encoded. Thread: any */
 bool clip_whole(const struct clip *clip);
 

@@ -127,7 +127,8 @@ void ice_select(struct ice *ice, struct pair *pair)
 	ice->version++;
 }
 
-void ice_fail(struct ice *ice, const char *reason)
+/* ICE has failed. `reason` is static. */
+static void ice_fail(struct ice *ice, const char *reason)
 {
 	ice->state = ICE_FAILED;
 	ice->reason = reason;

@@ -38,8 +38,9 @@ static size_t candidate_find(const struct media_candidate *list, size_t count,
 	return NONE;
 }
 
-size_t ice_remote_find(const struct ice *ice, uint8_t component,
-		       const struct media_addr *addr)
+/* @return index of the candidate; NONE: not found */
+static size_t ice_remote_find(const struct ice *ice, uint8_t component,
+			      const struct media_addr *addr)
 {
 	return candidate_find(ice->remotes, ice->remote_count, component, addr);
 }
@@ -50,8 +51,10 @@ size_t ice_local_find(const struct ice *ice, uint8_t component,
 	return candidate_find(ice->locals, ice->local_count, component, addr);
 }
 
-size_t ice_remote_learn(struct ice *ice, const struct ice_path *from,
-			uint32_t priority)
+/* Add a peer reflexive candidate learned from a check.
+ * @return its index; NONE: no room */
+static size_t ice_remote_learn(struct ice *ice, const struct ice_path *from,
+			       uint32_t priority)
 {
 	if (ice->remote_count == ICE_REMOTES_MAX)
 		return NONE;
@@ -64,8 +67,10 @@ size_t ice_remote_learn(struct ice *ice, const struct ice_path *from,
 	return ice->remote_count++;
 }
 
-size_t ice_local_learn(struct ice *ice, const struct pair *pair,
-		       const struct media_addr *addr)
+/* Add a peer reflexive candidate of ours, learned from a response.
+ * @return its index; NONE: no room */
+static size_t ice_local_learn(struct ice *ice, const struct pair *pair,
+			      const struct media_addr *addr)
 {
 	if (ice->local_count == ICE_LOCALS_MAX)
 		return NONE;

@@ -95,27 +95,14 @@ struct component *ice_part(struct ice *ice, uint8_t component);
 /** A pair is nominated: select it, unless a better nominated pair is
  * selected. */
 void ice_select(struct ice *ice, struct pair *pair);
-/** ICE has failed. `reason` is static. */
-void ice_fail(struct ice *ice, const char *reason);
 
 /* ---- ice_check.c: candidates and pairs ---- */
 
 /** Priority of a candidate of ours (RFC 8445 section 5.1.2.1). */
 uint32_t ice_priority(enum media_candidate_type type, uint8_t component);
-/** @return index of the candidate; NONE: not found */
-size_t ice_remote_find(const struct ice *ice, uint8_t component,
-		       const struct media_addr *addr);
 /** @return index of our candidate; NONE: not found */
 size_t ice_local_find(const struct ice *ice, uint8_t component,
 		      const struct media_addr *addr);
-/** Add a peer reflexive candidate learned from a check.
- * @return its index; NONE: no room */
-size_t ice_remote_learn(struct ice *ice, const struct ice_path *from,
-			uint32_t priority);
-/** Add a peer reflexive candidate of ours, learned from a response.
- * @return its index; NONE: no room */
-size_t ice_local_learn(struct ice *ice, const struct pair *pair,
-		       const struct media_addr *addr);
 /** Find the pair of this base and remote candidate, or create it.
  * @return NULL: no room, or we have no such base */
 struct pair *ice_pair(struct ice *ice, bool relayed, size_t remote);

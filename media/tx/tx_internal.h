@@ -89,10 +89,6 @@ void tx_rtp_end(struct tx_session *s);
 
 /** The session begins: schedule its first report. */
 void tx_rtcp_start(struct tx *t, struct tx_session *s, int64_t start_ns);
-/** Send a compound packet now.
- * @param answer  NULL: without report blocks */
-void tx_rtcp_send(struct tx *t, struct tx_session *s,
-		  const struct report_answer *answer, bool bye);
 /** A report is due: ask the analysis for report blocks, or send without them if
  * it did not answer. */
 void tx_rtcp_due(struct tx *t, struct tx_session *s, int64_t now_ns);

@@ -118,8 +118,10 @@ static void xr_fill(struct rtcp_compound *c, unsigned wanted,
 	xr->has_voip = xr->has_voip && wanted & MEDIA_XR_VOIP;
 }
 
-void tx_rtcp_send(struct tx *t, struct tx_session *s,
-		  const struct report_answer *answer, bool bye)
+/* Send a compound packet now.
+ * @param answer  NULL: without report blocks */
+static void tx_rtcp_send(struct tx *t, struct tx_session *s,
+			 const struct report_answer *answer, bool bye)
 {
 	uint8_t data[RTCP_COMPOUND_BYTES + SRTCP_OVERHEAD_BYTES];
 	struct rtcp_compound c = {

@@ -20,7 +20,8 @@ static void event_destructor(void *arg)
 	mem_deref(event->replaces);
 }
 
-struct call_event *call_event_new(void)
+/* An event that is queued later. @return NULL: no memory */
+static struct call_event *call_event_new(void)
 {
 	return mem_zalloc(sizeof(struct call_event), event_destructor);
 }

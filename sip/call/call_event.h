@@ -58,8 +58,6 @@ void call_event_adopt(struct call_events *events, sip_call_h *handler,
 /** Drop what is queued, and report nothing more. */
 void call_event_mute(struct call_events *events);
 
-/** An event that is queued later. @return NULL: no memory */
-struct call_event *call_event_new(void);
 /** Queue an event. The handler is called from a timer: never within a function
  * of sip/call.h, nor below a function of libre that still uses what the handler
  * may release. */

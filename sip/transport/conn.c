@@ -325,7 +325,8 @@ static int item_add(struct conn *conn, struct mbuf *mb, bool message)
 	return 0;
 }
 
-void conn_crlf_send(struct conn *conn, const char *text)
+/* Queue a keep-alive. @param text  CRLF or two */
+static void conn_crlf_send(struct conn *conn, const char *text)
 {
 	struct mbuf *mb = mbuf_alloc(4);
 

@@ -70,8 +70,6 @@ void conn_busy(struct conn *conn);
 int conn_events_want(struct conn *conn, int flags);
 /** Send queued messages. */
 void conn_flush(struct conn *conn);
-/** Queue a keep-alive. @param text  CRLF or two */
-void conn_crlf_send(struct conn *conn, const char *text);
 
 /** Read what has arrived, and handle the complete messages in it. */
 void conn_read(struct conn *conn);

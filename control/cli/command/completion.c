@@ -564,7 +564,9 @@ static const struct {
 	{"fish", fish_script},
 };
 
-int completion_print(FILE *out, const char *shell)
+/* Print the script of a shell: "bash", "zsh" or "fish".
+ * @return 0; -EINVAL: another shell, nothing was printed */
+static int completion_print(FILE *out, const char *shell)
 {
 	for (size_t i = 0; i < sizeof(scripts) / sizeof(*scripts); i++)
 		if (strcmp(scripts[i].shell, shell) == 0) {

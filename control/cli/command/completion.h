@@ -7,10 +7,6 @@
 
 #include <stdio.h>
 
-/** Print the script of a shell: "bash", "zsh" or "fish".
- * @return 0; -EINVAL: another shell, nothing was printed */
-int completion_print(FILE *out, const char *shell);
-
 /** Run `offhook completion`; argv[0] is "completion". @return exit status */
 int completion_main(int argc, char **argv);
 

@@ -179,7 +179,9 @@ void run_stats_print(FILE *out, const json_t *sums, size_t width)
 		fputs("nothing was measured\n", out);
 }
 
-void run_stats_print_measure(FILE *out, const json_t *rows, size_t width)
+/* Print the intervals of a measure. @param rows  `stats_data` of GET
+ * /runs/ID/stats/MEASURE */
+static void run_stats_print_measure(FILE *out, const json_t *rows, size_t width)
 {
 	static const struct table_column columns[] = {
 		{"time (UTC)", false}, {"role", false}, {"dir", false},

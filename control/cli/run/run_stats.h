@@ -17,10 +17,6 @@ json_t *run_stats_sum(const json_t *report);
 /** Print them as tables. @param width  of the terminal; 0: whole */
 void run_stats_print(FILE *out, const json_t *sums, size_t width);
 
-/** Print the intervals of a measure. @param rows  `stats_data` of GET
- * /runs/ID/stats/MEASURE */
-void run_stats_print_measure(FILE *out, const json_t *rows, size_t width);
-
 /** Make a text of a number: at most 3 decimals, no zeros behind the last one.
  * @return new reference; null: it is no number */
 json_t *run_stats_number(const json_t *value);

@@ -66,7 +66,9 @@ const char *key_part(const char *key, unsigned i, char dst[static KEY_BYTES])
 	return dst;
 }
 
-bool share_differs(struct share before, struct share after)
+/* @return a share differs by more than chance (docs/reference/differences.md,
+ * Shares) */
+static bool share_differs(struct share before, struct share after)
 {
 	double a, b, moved;
 

@@ -28,10 +28,6 @@ struct share {
 	size_t count;
 };
 
-/** @return a share differs by more than chance (docs/reference/differences.md,
- * Shares) */
-bool share_differs(struct share before, struct share after);
-
 /** The values of a tally whose shares fell and rose most, if they differ. */
 struct tally_change {
 	const char *before;     /* borrowed; NULL: none fell */
