@@ -97,10 +97,10 @@ static void enrol(struct request *req, struct reply *rep,
 		answer(req, rep, id, secret);
 		break;
 	case -EACCES:
-		reply_problem(rep, 403, "%s is not valid",
+		reply_problem(rep, 403, "%s",
 			      json_array_size(agent->further_tokens)
-				      ? "one of the join tokens"
-				      : "the join token");
+				      ? "one of the join tokens is not valid"
+				      : "the join token is not valid");
 		break;
 	case -EEXIST:
 		reply_problem(rep, 409,
