@@ -3,10 +3,13 @@
 It needs pytest and requests. The controller's REST API is described in docs/reference/api.md.
 """
 import base64
+import contextlib
 import hashlib
 import ipaddress
 import os
+import signal
 import ssl
+import threading
 import time
 from urllib.parse import urlsplit
 
@@ -19,6 +22,28 @@ POLL_S = 1.0
 ANSWER_TIMEOUT_S = 60
 # Records in one page of a listing.
 PAGE = 500
+
+
+@contextlib.contextmanager
+def interrupt_held():
+    """Hold back the user's first interrupt. @return a list, in which it is then"""
+    held = []
+
+    def hold(number, frame):
+        if held:
+            former(number, frame)
+        held.append(number)
+
+    former = signal.getsignal(signal.SIGINT)
+    # only the main thread may set a handler, and gets the interrupt
+    usable = threading.current_thread() is threading.main_thread() and callable(former)
+    if usable:
+        signal.signal(signal.SIGINT, hold)
+    try:
+        yield held
+    finally:
+        if usable:
+            signal.signal(signal.SIGINT, former)
 
 
 class OffhookError(pytest.fail.Exception):
@@ -161,7 +186,13 @@ class Offhook:
         raise OffhookError(f"{wanted}; the controller has: {names}")
 
     def start(self, path, body):
-        return self.request("POST", path, json=body)["data"]
+        """Start a run. An interrupt meanwhile waits until the run is known, and stops it."""
+        with interrupt_held() as held:
+            started = self.request("POST", path, json=body)["data"]
+        if held:
+            self._stop(started["session_id"])
+            raise KeyboardInterrupt
+        return started
 
     def wait(self, started, timeout=None):
         """Wait for a started run, or its last attempt. A run that is not over within the timeout, or

@@ -131,16 +131,39 @@ def test_a_run_that_takes_too_long_is_stopped(lab, outcome):
     assert [r["status"] for r in runs] == ["stopped"]
 
 
-def test_ctrl_c_stops_the_run(lab, outcome, tmp_path):
-    process = plugin(lab.c, tmp_path, tests='def test_it(offhook_run):\n    offhook_run("test hold")\n')
+# The interrupt comes after the controller has started the run, and before the plugin knows.
+INTERRUPTED_START = """
+import os
+import signal
+
+def test_it(offhook, offhook_run, monkeypatch):
+    request = offhook.request
+
+    def interrupted(method, path, **more):
+        answer = request(method, path, **more)
+        if path.endswith("/run"):
+            os.kill(os.getpid(), signal.SIGINT)
+        return answer
+
+    monkeypatch.setattr(offhook, "request", interrupted)
+    offhook_run("test hold")
+"""
+
+
+@pytest.mark.parametrize("tests", ['def test_it(offhook_run):\n    offhook_run("test hold")\n', INTERRUPTED_START],
+                         ids=["while the run is on", "while it starts"])
+def test_ctrl_c_stops_the_run(lab, outcome, tmp_path, tests):
+    before = len(lab.c.api("GET", "/runs?filtername=test_name&filterval=test+hold")["runs"])
+    process = plugin(lab.c, tmp_path, tests=tests)
     active = "/runs?filtername=is_finished&filterval=0"
-    lab.waits_for(lambda: lab.c.api("GET", active)["total"] == 1, 60)
-    process.send_signal(signal.SIGINT)
+    if tests != INTERRUPTED_START:
+        lab.waits_for(lambda: lab.c.api("GET", active)["total"] == 1, 60)
+        process.send_signal(signal.SIGINT)
     output = process.communicate(timeout=60)[0]
     assert process.returncode == 2 and "KeyboardInterrupt" in output, output
     lab.waits_for(lambda: lab.c.api("GET", active)["total"] == 0, 60)
     runs = lab.c.api("GET", "/runs?filtername=test_name&filterval=test+hold")["runs"]
-    assert [r["status"] for r in runs] == ["stopped", "stopped"]
+    assert [r["status"] for r in runs] == ["stopped"] * (before + 1)
 
 
 @pytest.mark.parametrize("more, sentence", [
