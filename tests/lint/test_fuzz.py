@@ -36,7 +36,7 @@ def listed():
 
 def test_every_target_is_listed():
     parsers = {f"{p.parent.name}/{p.stem[len('fuzz-'):]}" for p in ROOT.glob("tests/fuzz/*/fuzz-*.c")}
-    there = parsers | {p.stem for p in ROOT.glob("tests/fuzz/session/*.py") if "def main():" in p.read_text()}
+    there = parsers | {p.stem for p in ROOT.glob("tests/fuzz/session/*.py") if "run_batches(__doc__" in p.read_text()}
     assert sorted(there) == sorted(listed())
     for folder in {t.split("/")[0] for t in parsers}:  # so that tools/fuzz knows their programs
         assert f"'fuzz-{folder}-" in (ROOT / f"tests/fuzz/{folder}/meson.build").read_text(), folder

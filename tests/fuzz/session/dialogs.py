@@ -11,7 +11,6 @@ before that a correct call in each direction must succeed, and it must end witho
 The last line is "ran N": the dialogs without a finding. Exit status 1: one was found; what the engine logged
 and what it was sent is in the folder of findings.
 """
-import argparse
 import random
 import re
 import select
@@ -25,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "tests/e2e"), str(Path(__file__).parent)]
 
 from adversary import SDP, Message, tag, uri  # noqa: E402  pylint: disable=wrong-import-position
+from batches import Found, run_batches  # noqa: E402  pylint: disable=wrong-import-position
 from engine import Engine, target  # noqa: E402  pylint: disable=wrong-import-position
 from mutation import Mutator  # noqa: E402  pylint: disable=wrong-import-position
 from ports import PortBlock  # noqa: E402  pylint: disable=wrong-import-position
@@ -68,10 +68,6 @@ FINALS = (200, 200, 200, 200, 204, 301, 302, 400, 401, 404, 407, 415, 422, 480, 
 SCRIPTS = ([], [["hold"], ["resume"]], [["reinvite"], ["update"]], [["message", "hi"], ["options"]], [["dtmf", "12"]],
            [["transfer", "sip:1003@127.0.0.1"]], [["transfer_attended", "start 1003"], ["transfer_attended", "exec"]],
            [["wait", "50"], ["hangup"]])
-
-
-class Found(Exception):
-    """What the engine did wrong"""
 
 
 # ---- transports ----
@@ -502,28 +498,5 @@ class Batch:
         print(f"{why}\n{self.log[-6000:]}\nrepeat: --first {self.first} --count {self.count}; messages: {path}")
 
 
-def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("--build", type=Path, required=True)
-    parser.add_argument("--first", type=int, required=True)
-    parser.add_argument("--count", type=int)
-    parser.add_argument("--seconds", type=float)
-    parser.add_argument("--findings", type=Path, default=Path("findings"))
-    given = parser.parse_args()
-    until = time.monotonic() + (given.seconds or 0)
-    ran = 0
-    while ran < given.count if given.count else time.monotonic() < until:
-        batch = Batch(given.build.resolve(), given.first + ran, min(BATCH, given.count - ran) if given.count else BATCH)
-        try:
-            batch.run()
-        except (Found, AssertionError) as why:
-            batch.report(given.findings, f"dialogs {batch.first} to {batch.first + batch.count - 1}: {why}")
-            print(f"ran {ran}")
-            return 1
-        ran += batch.count
-    print(f"dialogs {given.first} to {given.first + ran - 1}\nran {ran}")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_batches(__doc__, "dialogs", BATCH, Batch))

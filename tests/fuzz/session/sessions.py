@@ -13,7 +13,6 @@ A response that is no HTTP, or a status above 499 other than 501, 503 and 505, i
 The last line is "ran N": the sessions without a finding. Exit status 1: one was found; what the controller logged and
 what it was sent is in the folder of findings.
 """
-import argparse
 import base64
 import concurrent.futures
 import json
@@ -30,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "tests/e2e"), str(Path(__file__).parent)]
 
 import contract_lab  # noqa: E402  pylint: disable=wrong-import-position
+from batches import Found, run_batches  # noqa: E402  pylint: disable=wrong-import-position
 from controller import Controller  # noqa: E402  pylint: disable=wrong-import-position
 from fake_agent import FakeAgent, evidence, good_call, point, registered  # noqa: E402  pylint: disable=wrong-import-position
 from mutation import Mutator  # noqa: E402  pylint: disable=wrong-import-position
@@ -59,10 +59,6 @@ LISTS = ("projects", "targets", "credential-pools", "agent-pools", "tests", "cal
 NEEDS = {name: contract_lab.NEEDS[name] for name in ("projects", "targets", "credential-pools", "callback-templates", "appimages")}
 SUFFIXES = ("", "/status", "/report/junit", "/report/html", "/report/markdown", "/stats", "/stats/rtp_jitter?role=caller&dir=in", "/artifacts",
             "/differences", "/quality", "/callbacks")
-
-
-class Found(Exception):
-    """What the controller did wrong"""
 
 
 class Link:
@@ -320,7 +316,8 @@ class Session:
 class Batch:
     """Sessions [first, first + count) against one controller"""
 
-    def __init__(self, first, count):
+    def __init__(self, build, first, count):
+        os.environ["OFFHOOK_BUILD"] = str(build)  # Controller() reads it
         self.first, self.count = first, count
         self.sent, self.log, self.keys = [], "", {}
         self.captures = {p.name: p.read_bytes() for p in sorted((ROOT / "tests/fuzz/import/corpus-import").iterdir())
@@ -409,29 +406,5 @@ class Batch:
               f"repeat: --first {self.first} --count {self.count}; messages: {path}")
 
 
-def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("--build", type=Path, required=True)
-    parser.add_argument("--first", type=int, required=True)
-    parser.add_argument("--count", type=int)
-    parser.add_argument("--seconds", type=float)
-    parser.add_argument("--findings", type=Path, default=Path("findings"))
-    given = parser.parse_args()
-    os.environ["OFFHOOK_BUILD"] = str(given.build.resolve())
-    until = time.monotonic() + (given.seconds or 0)
-    ran = 0
-    while ran < given.count if given.count else time.monotonic() < until:
-        batch = Batch(given.first + ran, min(BATCH, given.count - ran) if given.count else BATCH)
-        try:
-            batch.run()
-        except Found as why:
-            batch.report(given.findings, f"sessions {batch.first} to {batch.first + batch.count - 1}: {why}")
-            print(f"ran {ran}")
-            return 1
-        ran += batch.count
-    print(f"sessions {given.first} to {given.first + ran - 1}\nran {ran}")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_batches(__doc__, "sessions", BATCH, Batch))
