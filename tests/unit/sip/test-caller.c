@@ -209,7 +209,7 @@ static void script_many_forks(struct peer *peer)
 
 static void test_call_answered_by_too_many_branches(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);

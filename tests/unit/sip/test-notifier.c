@@ -310,7 +310,7 @@ static void test_one_watcher_too_many(void **state)
 {
 	const struct sip_presence presence = {.open = true};
 	const struct sip_event_state told = {&presence, NULL};
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	heard[0] = '\0';

@@ -171,7 +171,7 @@ static void script_many_branches(struct peer *peer)
 
 static void test_caller_with_too_many_branches(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -607,7 +607,7 @@ static void progress_often(struct world *world, struct sip_call *call)
 static void test_callee_with_too_many_responses(void **state)
 {
 	const struct sip_call_options options = {.prack = SIP_PRACK_SUPPORTED};
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);

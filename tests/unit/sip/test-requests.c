@@ -134,7 +134,7 @@ static void many_requests_h(struct world *world, struct sip_call *call,
 
 static void test_too_many_requests_within_a_dialog(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);
@@ -676,7 +676,7 @@ static void script_many_referrals(struct peer *peer)
 
 static void test_one_referral_too_many(void **state)
 {
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	referral_count = 0;

@@ -209,7 +209,7 @@ static void test_more_nonces_than_are_kept(void **state)
 {
 	const struct sip_digest_server_params params = {.code = 401};
 	struct sip_digest_server *v = verifier(&params);
-	struct world world;
+	static struct world world;
 	(void)state;
 
 	world_open(&world, &plain);

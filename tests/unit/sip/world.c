@@ -2,9 +2,11 @@
 
 #include <arpa/inet.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 
-#define GUARD_MS 45000
+#define GUARD_MS    45000
+#define STACK_BYTES (8u << 20)
 
 static const char *const call_names[] = {
 	[SIP_CALL_OUTGOING] = "OUTGOING",
@@ -136,6 +138,15 @@ static void media_fill(struct media_local *media)
 	media->ptime_ms = 20;
 }
 
+/* Static storage is far from any stack. */
+static bool is_on_stack(const void *at)
+{
+	const char here = 0;
+	const uintptr_t a = (uintptr_t)at, b = (uintptr_t)&here;
+
+	return (a > b ? a - b : b - a) < STACK_BYTES;
+}
+
 void world_open(struct world *world, const struct world_options *options)
 {
 	const struct sip_ua_params ua_params = {
@@ -161,6 +172,8 @@ void world_open(struct world *world, const struct world_options *options)
 		.arg = world,
 	};
 
+	if (is_on_stack(world))
+		fail_msg("the world must be in static storage");
 	memset(world, 0, sizeof(*world));
 	peer_open(&world->peer);
 	media_fill(&world->media);
