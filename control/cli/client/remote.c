@@ -557,7 +557,7 @@ int remote_escape(struct remote *r, const char *text, char *dst, size_t size)
 struct saving {
 	CURL *easy;
 	FILE *file;
-	struct buf text;
+	struct taken taken;
 };
 
 static bool is_success(CURL *easy)
@@ -573,7 +573,7 @@ static size_t take_file(char *data, size_t size, size_t count, void *arg)
 	struct saving *s = arg;
 
 	if (!is_success(s->easy))
-		return take_body(data, size, count, &s->text);
+		return take_body(data, size, count, &s->taken);
 	return fwrite(data, 1, size * count, s->file);
 }
 
@@ -589,7 +589,7 @@ int remote_save(struct remote *r, const char *path, FILE *file,
 		str_print(reason, REMOTE_REASON_BYTES, "the path is too long");
 		return -EINVAL;
 	}
-	buf_init(&saving.text, BODY_BYTES_MAX);
+	buf_init(&saving.taken.text, BODY_BYTES_MAX);
 	curl_easy_setopt(r->easy, CURLOPT_URL, url);
 	curl_easy_setopt(r->easy, CURLOPT_CUSTOMREQUEST, "GET");
 	curl_easy_setopt(r->easy, CURLOPT_HTTPHEADER, NULL);
@@ -600,8 +600,8 @@ int remote_save(struct remote *r, const char *path, FILE *file,
 	err = perform(r, &answer, reason);
 	curl_easy_setopt(r->easy, CURLOPT_TIMEOUT, TIMEOUT_S);
 	if (!err && !is_success(r->easy))
-		err = read_answer(r, &saving.text, &answer, reason);
+		err = read_answer(r, &saving.taken.text, &answer, reason);
 	remote_answer_release(&answer);
-	buf_release(&saving.text);
+	buf_release(&saving.taken.text);
 	return err;
 }
