@@ -73,11 +73,11 @@ static void load_axis(struct document *d, const struct axis *a,
 		      const char *unit)
 {
 	static const double leading[] = {1, 2, 5};
+	const int last = (int)ceil(log10(a->high));
 
-	for (double ten = pow(10, floor(log10(a->low))); ten <= a->high;
-	     ten *= 10)
+	for (int power = (int)floor(log10(a->low)); power <= last; power++)
 		for (size_t i = 0; i < 3; i++) {
-			double load = leading[i] * ten;
+			double load = leading[i] * pow(10, power);
 
 			if (load < a->low || load > a->high)
 				continue;
