@@ -457,7 +457,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection,
 
 /* Connections of a thread. At each answer the library goes through all of the
  * thread that wait for theirs, polls of agents included. */
-#define THREAD_CONNECTIONS 1024u
+#define THREAD_CONNECTIONS 2048u
 
 static unsigned thread_count(const struct http_params *p)
 {
