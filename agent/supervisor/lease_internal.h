@@ -72,7 +72,8 @@ void lease_artifact_lost(const char *name, const char *why, void *arg);
 /** If the lease is over, call over_h in a later turn of the loop. */
 void lease_check_over(struct lease *l);
 
-/** Tell the engines to begin a step. @return as engine_group_send() */
+/** Send `go` for a step to all engines of the lease.
+ * @return as engine_group_send() */
 int lease_go(struct lease *l, int64_t step, int64_t in_ms);
 /** The engine reported that it is ready with a step. */
 void lease_step_ready(struct lease *l, json_t *step);

@@ -212,7 +212,7 @@ static void look_for_inversion(struct search *s)
 	learn_again(s);
 }
 
-/* ---- a target that recovers slowly ---- */
+/* ---- failures of a target that had not recovered from the trial before ---- */
 
 static const struct search_trial *from_end(const struct search *s, size_t n)
 {

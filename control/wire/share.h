@@ -32,7 +32,8 @@ static inline bool wire_share_divided(const struct wire_share *share)
 	return share->of > 1;
 }
 
-/** How many of the numbers 0 to total - 1 belong to the share. */
+/** @return the engine's part of `total` calls, or of a limit of `total`. The parts
+ * of all engines add up to it. */
 static inline uint32_t wire_share_count(const struct wire_share *share,
 					uint32_t total)
 {

@@ -138,7 +138,8 @@ static uint32_t next_call(const struct actions *actions)
 				 actions->calling.placed);
 }
 
-/* The account of call n. Of registered ones an engine has every N-th, as of the calls. */
+/* The account that places call n. `accounts` has all accounts, or, if they
+ * register, only those of this engine: its calls take them in turn. */
 static struct account *account_of(const struct actions *actions, uint32_t n)
 {
 	const struct action_call *g = &actions->calling;

@@ -20,10 +20,9 @@ struct capacity_result {
 		*runs; /* of each trial {sentence, session_id, report_url} */
 	const json_t *causes; /* texts of the conditions; a trial's cause is an
 			       * index */
-	const char
-		*broken_off; /* why the search ended before its time; NULL: it
-				 * did not */
-	double seconds;      /* that it took */
+	/* why the search was ended early; NULL: it ended by itself */
+	const char *broken_off;
+	double seconds; /* that it took */
 	double least; /* the interval has to begin there or above; 0: not asked */
 };
 
@@ -41,7 +40,8 @@ void capacity_result_text(const struct capacity_result *o,
 const char *capacity_result_cause(const struct capacity_result *o,
 				  const struct search_result *r);
 
-/** The sentence of the last run that failed by this cause; "": none. */
+/** @return why the last trial that failed with the limiting condition failed, as
+ * its run says it; "": no trial did */
 const char *capacity_result_sentence(const struct capacity_result *o,
 				     const struct search_result *r);
 

@@ -26,7 +26,7 @@ struct trial_plan {
 };
 
 /**
- * Find the action that gets the load.
+ * Find the `call` action whose rate or number of calls the search sets.
  * @param steps   of the test
  * @param wanted  "STEP.ACTION"; NULL: the only `call` action
  * @param ret     TRIAL_PATH_BYTES
@@ -55,8 +55,12 @@ struct trial_verdict {
 };
 
 /**
- * Read the end of a run. Saturation and other faults of the tester are SEARCH_SATURATED, conditions
- * that failed SEARCH_FAILED, and so are those that too few calls left open: they were not shown to hold.
+ * Make the outcome of a trial from the end of its run:
+ *
+ *  - SEARCH_SATURATED: the tester was saturated, or had another fault
+ *  - SEARCH_FAILED: a condition failed, or had too few calls to be shown to hold
+ *  - SEARCH_HELD: all conditions held
+ *
  * @param run  of GET /runs/ID, ended
  * @param ret  borrows from the run
  * @return 0; -EAGAIN the run says nothing about the load: it errored for another reason, or was stopped

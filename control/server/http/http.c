@@ -455,8 +455,9 @@ static void on_connection(void *cls, struct MHD_Connection *connection,
 /* TLS 1.2 is the oldest that RFC 9325 section 3.1.1 allows. */
 #define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
-/* Connections of a thread. At each answer the library goes through all of the
- * thread that wait for theirs, polls of agents included. */
+/* Connections that one thread of the library serves. After each response the
+ * library walks all suspended connections of that thread, waiting polls of agents
+ * among them; so more connections get more threads. */
 #define THREAD_CONNECTIONS 2048u
 
 static unsigned thread_count(const struct http_params *p)

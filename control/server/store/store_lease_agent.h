@@ -39,7 +39,7 @@ int store_agent_enrol(struct store *s, const struct agent_new *agent,
 #define STORE_FURTHER_POOLS_MAX 32
 
 /**
- * Read the pools that an agent serves besides its first one, by their ids.
+ * Read the further pools of an agent, without its first one, in order of ids.
  * @param ret_ids, ret_names  new arrays
  * @return 0; -EIO; -ENOMEM
  */

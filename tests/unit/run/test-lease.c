@@ -83,7 +83,7 @@ static void expect_idle(struct bench *b, int agent, int64_t arrived, bool idle)
 }
 
 /*
- * A poll that waits is looked at only if there may be something for it.
+ * A waiting poll is handled again only if there may be a job for its agent.
  */
 static void test_poll_with_nothing_to_do(void **state)
 {
