@@ -66,24 +66,30 @@ def attempts(lab, session):
 
 @contextlib.contextmanager
 def watched(lab, *paths):
-    """Poll as fast as possible meanwhile.
+    """Poll as fast as possible meanwhile; begins when each path has been answered once.
 
     @return for each path the list of responses, in order and without repetition"""
     end, seen = threading.Event(), [[] for _ in paths]
+    begun = threading.Barrier(len(paths) + 1)
+
+    def ask(path):
+        answer = lab.c.api("GET", path)
+        return answer.get("run", answer.get("tests"))
 
     def watch(path, answers):
-        while True:
+        answers.append(ask(path))
+        begun.wait()
+        last = False
+        while not last:
             last = end.is_set()
-            answer = lab.c.api("GET", path)
-            answer = answer.get("run", answer.get("tests"))
-            if not answers or answers[-1] != answer:
+            answer = ask(path)
+            if answers[-1] != answer:
                 answers.append(answer)
-            if last:
-                return
 
     with concurrent.futures.ThreadPoolExecutor() as threads:
         watching = [threads.submit(watch, *one) for one in zip(paths, seen)]
         try:
+            begun.wait(60)
             yield seen
         finally:
             end.set()
@@ -98,12 +104,11 @@ def test_polling_follows_the_attempts(lab, ends, result):
     project, (test,) = lab.project("any")
     before = lab.c.api("GET", f"/projects/{project}/status/last")["tests"][0]["run"]
     assert before is None
-    with lab.worker(Ends(*ends)):
-        session = start(lab, test, retries_on_failure=2)
-        with watched(lab, f"/runs/{session}/status", f"/tests/{test}/status/last",
-                     f"/projects/{project}/status/last") as seen:
-            last = over(lab, session)
-            time.sleep(0.2)
+    session = start(lab, test, retries_on_failure=2)
+    with watched(lab, f"/runs/{session}/status", f"/tests/{test}/status/last",
+                 f"/projects/{project}/status/last") as seen, lab.worker(Ends(*ends)):
+        last = over(lab, session)
+        time.sleep(0.2)
     assert (last["attempt"], last["status"], last["is_finished"]) == (3, result, 1)
     sessions = attempts(lab, session)
     assert len(sessions) == 3 and last["session_id"] == sessions[2] != session
@@ -129,8 +134,8 @@ def test_polling_follows_the_attempts(lab, ends, result):
 def test_project_runs_follow_the_attempts(lab):
     project, tests = lab.project("any", "any", retries_on_failure=1)
     run = lab.c.api("POST", f"/projects/{project}/run")["project_run_uuid"]
-    with lab.worker(Ends("failed", "passed")), \
-            watched(lab, f"/projects/runs/{run}/status") as (seen,):
+    with watched(lab, f"/projects/runs/{run}/status") as (seen,), \
+            lab.worker(Ends("failed", "passed")):
         found = lab.ended(run)
     assert found["run_status"] == "passed" and found["tests_failed"] == 0
     assert [(r["test_id"], r["attempt"], r["status"]) for r in found["runs"]] == [
@@ -297,11 +302,11 @@ def test_nobody_sees_the_failure_between_attempts(held):
         held.c.kill()
         database(held.c, "DROP TRIGGER hold")
         held.c.start()
-        with held.worker(Ends("passed")), watched(
-                held, f"/runs/{session}/status", f"/tests/{where[0]}/status/last") as seen:
+        with watched(held, f"/runs/{session}/status", f"/tests/{where[0]}/status/last") as seen, \
+                held.worker(Ends("passed")):
             last = over(held, session)
         assert (last["status"], last["attempt"], last["retry_of"]) == ("passed", 2, session)
-        assert seen[0] == [RUNNING, last] and seen[1] in ([RUNNING, last], [RUNNING])
+        assert seen == [[RUNNING, last]] * 2
         assert r.got == []
 
 
