@@ -60,11 +60,16 @@ def seed(c):
     c.api("POST", "/tests", {"name": "one role", "project_id": 1, "agentpool_id": pool["id"],
                              "steps": [[{"type": "register", "role": "caller",
                                          "credential_pool": 1, "target_pool": 1}]]})
+    c.api("POST", "/tests", {"name": "with a prompt", "project_id": 1, "agentpool_id": pool["id"],
+                             "steps": [[{"type": "call", "role": "caller", "prompt": "used",
+                                         "dial_destination": "1", "credential_pool": 1,
+                                         "target_pool": 1}]]})
     return pool["join_token"]
 
 
 class Lab:
-    """Test 1 is in a pool without agents; test 2 has one role, for `agent`."""
+    """Test 1 is in a pool without agents; test 2 has one role, for `agent`; test 3 too, which
+    plays a prompt."""
 
     body_limit = UPLOAD_BYTES  # above the limit of any operation
 
@@ -143,7 +148,10 @@ class Lab:
         What it created is removed afterwards."""
         parts = o.path.split("/")
         base, last = parts[1], parts[-1]
-        if o.method == "GET":
+        if o.path == "/agent/appimages/{sha256}":
+            with self.job(3):
+                yield self.standing(o), body
+        elif o.method == "GET":
             yield self.standing(o), body
         elif base == "runs":
             number = self.ended() if o.path == "/runs/{id}" else \
@@ -214,9 +222,9 @@ class Lab:
             time.sleep(0.02)
 
     @contextlib.contextmanager
-    def job(self):
+    def job(self, test=2):
         """An offer to the agent; its run is stopped at the end."""
-        run = self.started(2)
+        run = self.started(test)
         job = self.agent.jobs(1)["caller"]
         yield job
         self.c.request("POST", f"/runs/{run}/stop")

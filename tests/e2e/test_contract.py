@@ -189,9 +189,10 @@ def with_header(name, value):
 
 
 def not_modified(lab, o):
-    path = address(o, **lab.standing(o))
-    tag = send(lab, o, path).headers["ETag"]
-    send(lab, o, path, headers={"If-None-Match": tag})
+    with lab.place(o, {}) as (given, _):
+        path = address(o, **given)
+        tag = send(lab, o, path).headers["ETag"]
+        send(lab, o, path, headers={"If-None-Match": tag})
 
 
 def name_is_taken(lab, o):
@@ -306,9 +307,14 @@ def file_is_lost(lab, o):
 @provokes(500, "getAgentAppimagesBySha256")
 def fetched_file_is_lost(lab, o):
     content = base64.b64encode(b"of no other").decode()
-    made = lab.c.api("POST", "/appimages", {"name": "lost for agents", "content": content})
-    (lab.c.state_dir / "appimages" / str(made["appimage"]["id"])).unlink()
-    send(lab, o, f"/agent/appimages/{made['appimage']['sha256']}")
+    made = lab.c.api("POST", "/appimages", {"name": "lost for agents", "content": content,
+                                            "kind": "prompt"})["appimage"]
+    step = {"type": "call", "role": "caller", "prompt": made["name"], "dial_destination": "1",
+            "credential_pool": 1, "target_pool": 1}
+    test = lab.create("tests", agentpool_id=2, steps=[[step]])
+    (lab.c.state_dir / "appimages" / str(made["id"])).unlink()
+    with lab.job(test):
+        send(lab, o, f"/agent/appimages/{made['sha256']}")
 
 
 # ---- agents ----

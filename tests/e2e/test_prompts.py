@@ -193,15 +193,40 @@ def test_empty_prompt_is_refused(bench):
     assert problem(answer, 422)["errors"][0]["pointer"] == "/content"
 
 
-def test_only_agents_fetch_by_hash(bench):
+def plays(bench, pool, prompt):
+    """A test of one role that plays the prompt, by the agents of the pool."""
+    made = {kind: bench.api("POST", f"/{kind}", {"name": f"plays {prompt}", **body})
+            for kind, body in (("projects", {}), ("targets", {"hosts": [{"host": "127.0.0.1"}]}),
+                               ("credential-pools", {"credentials": [{"username": "1"}]}))}
+    step = {"type": "call", "role": "caller", "dial_destination": "2", "prompt": prompt,
+            "target_pool": made["targets"]["target"]["id"],
+            "credential_pool": made["credential-pools"]["credential_pool"]["id"]}
+    return bench.api("POST", "/tests", {
+        "name": f"plays {prompt}", "project_id": made["projects"]["project"]["id"],
+        "agentpool_id": pool["id"], "steps": [[step]]})["test"]["id"]
+
+
+def test_an_agent_fetches_what_its_job_names(bench):
     image = upload(bench, "hash", wav(5000))
     c = bench.controller
     path = f"/agent/appimages/{image['sha256']}"
     problem(c.request("GET", path), 401)
     problem(c.request("GET", path, key=None), 401)
     pool = c.api("POST", "/agent-pools", {"name": "hash"})["agent_pool"]
-    fake = FakeAgent(c, pool["join_token"], "hash")
-    answer = c.request("GET", path, key=fake.auth)
-    assert answer.status_code == 200 and answer.content == wav(5000)
+    fake = FakeAgent(c, pool["join_token"], "hash", capacity=1)
+    other = FakeAgent(c, pool["join_token"], "of the same pool", capacity=1)
+    problem(c.request("GET", path, key=fake.auth), 404)
+    session = bench.start(plays(bench, pool, "hash"))
+    job = fake.jobs(1)["caller"]
+    for _ in ("offered", "started"):
+        answer = c.request("GET", path, key=fake.auth)
+        assert answer.status_code == 200 and answer.content == wav(5000)
+        problem(c.request("GET", path, key=other.auth), 404)
+        assert fake.start(job).ok
+    unnamed = upload(bench, "of no job", wav(6000))
+    problem(c.request("GET", f"/agent/appimages/{unnamed['sha256']}", key=fake.auth), 404)
     for wrong in ("0" * 64, "x", "..%2F..%2Foffhook.db", image["sha256"].upper()):
         problem(c.request("GET", f"/agent/appimages/{wrong}", key=fake.auth), 404)
+    assert fake.finish(job, "failed", "x").ok
+    bench.wait(session)
+    problem(c.request("GET", path, key=fake.auth), 404)

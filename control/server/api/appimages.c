@@ -308,8 +308,9 @@ void appimage_content(struct request *req, struct reply *rep)
 void agent_appimage(struct request *req, struct reply *rep)
 {
 	int64_t id = 0;
-	int err = store_appimage_find(request_store(req), request_param(req, 0),
-				      &id);
+	int err = store_appimage_of_agent(request_store(req),
+					  request_agent_id(req),
+					  request_param(req, 0), &id);
 
 	reply_content(req, rep, id, err);
 }

@@ -5,14 +5,18 @@
 
 #include <errno.h>
 
-int store_appimage_find(struct store *s, const char *sha256, int64_t *ret_id)
+int store_appimage_of_agent(struct store *s, int64_t agent_id,
+			    const char *sha256, int64_t *ret_id)
 {
-	const struct db_value param = db_text(sha256);
+	const struct db_value params[] = {db_text(sha256), DB_I(agent_id)};
 	int64_t id = 0;
 	int rows = db_query(store_reader(s),
-			    "SELECT id FROM appimage WHERE sha256 = $1 "
-			    "ORDER BY id LIMIT 1",
-			    &param, 1, db_integer_row, &id);
+			    "SELECT i.id FROM appimage i WHERE i.sha256 = $1 "
+			    "AND EXISTS (SELECT 1 FROM lease WHERE agent_id = $2 "
+			    "AND state IN ('offered', 'started') "
+			    "AND spec_json LIKE '%' || i.sha256 || '%') "
+			    "ORDER BY i.id LIMIT 1",
+			    params, 2, db_integer_row, &id);
 
 	if (rows <= 0)
 		return rows < 0 ? rows : -ENOENT;

@@ -12,8 +12,10 @@ struct store;
 /** Hex digits of a SHA-256 and a terminator. */
 #define APPIMAGE_HASH_BYTES 65
 
-/** Find one by its content. @return 0; -ENOENT; -EIO */
-int store_appimage_find(struct store *s, const char *sha256, int64_t *ret_id);
+/** Find one by its content that a job in progress of the agent names.
+ * @return 0; -ENOENT: there is none, or it is of no concern to the agent; -EIO */
+int store_appimage_of_agent(struct store *s, int64_t agent_id,
+			    const char *sha256, int64_t *ret_id);
 
 /** Find the hash of a prompt by name; of several uploads the latest counts.
  * @return 0; -ENOENT; -EMEDIUMTYPE there are uploads of the name, but none is a
