@@ -1,4 +1,5 @@
 /* offhook-agent: the supervisor, and with --engine=FD one engine process. */
+#include "agent/calibration.h"
 #include "agent/capabilities.h"
 #include "agent/engine/engine.h"
 #include "agent/options.h"
@@ -117,7 +118,7 @@ static int load(struct agent_conf *conf, const struct options *options)
 	char variables[1024];
 	int err;
 
-	if (!options->check_health &&
+	if (!options->check_health && !options->calibrate_s &&
 	    conf_environment_list(&agent_conf_schema, variables,
 				  sizeof(variables)))
 		log_info("settings of the environment: %s", variables);
@@ -250,7 +251,9 @@ static int serve(struct agent_conf *conf, struct reload *reload,
 	char program[PATH_MAX];
 	int err = -ENOMEM;
 
-	if (!bind_resolve(conf, until_ns))
+	if ((calibration_due(conf) &&
+	     !calibration_at_start(own_program(program), options->config)) ||
+	    !bind_resolve(conf, until_ns))
 		return options->acquire ? EXIT_NO_JOB : EXIT_SUCCESS;
 	features = capabilities_list(conf);
 	if (features)
@@ -306,6 +309,9 @@ static int run(struct options *options)
 		status = EXIT_SUCCESS;
 	} else if (err == 0 && options->check_health) {
 		status = check_health(conf);
+	} else if (err == 0 && options->calibrate_s) {
+		status = calibration_command(conf, options->calibrate_s,
+					     options->json);
 	} else if (err == 0) {
 		log_setup(conf->log_level, "offhook-agent");
 		status = serve(conf, &reload, options);

@@ -1,5 +1,6 @@
 #include "agent/options.h"
 
+#include "agent/calibrate/calibrate.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -15,14 +16,33 @@
 
 enum {
 	OPTION_ACQUIRE = 256,
+	OPTION_CALIBRATE,
 	OPTION_CHECK,
 	OPTION_HEALTH,
 	OPTION_ENGINE,
 	OPTION_FINGERPRINT,
 	OPTION_FOREGROUND,
 	OPTION_JOIN,
+	OPTION_JSON,
 	OPTION_VERBOSE,
 };
+
+static int calibrate_take(struct options *o, const char *argument)
+{
+	uint64_t seconds = CALIBRATE_SECONDS_DEFAULT;
+
+	if (argument &&
+	    (str_to_u64(argument, CALIBRATE_SECONDS_MAX, &seconds) != 0 ||
+	     seconds < CALIBRATE_SECONDS_MIN)) {
+		fprintf(stderr,
+			"offhook-agent: --calibrate=%s: not a number of "
+			"seconds from %d to %d\n",
+			argument, CALIBRATE_SECONDS_MIN, CALIBRATE_SECONDS_MAX);
+		return -EINVAL;
+	}
+	o->calibrate_s = (uint32_t)seconds;
+	return 0;
+}
 
 static int take(struct options *o, int option, char *argument)
 {
@@ -45,6 +65,8 @@ static int take(struct options *o, int option, char *argument)
 	case 'c':
 		o->config = argument;
 		return 0;
+	case OPTION_CALIBRATE:
+		return calibrate_take(o, argument);
 	case OPTION_CHECK:
 		o->check_config = true;
 		return 0;
@@ -66,6 +88,9 @@ static int take(struct options *o, int option, char *argument)
 		return 0;
 	case OPTION_FOREGROUND:
 		return 0; /* accepted for scripts: it is always so */
+	case OPTION_JSON:
+		o->json = true;
+		return 0;
 	case OPTION_VERBOSE:
 		o->verbose = true;
 		return 0;
@@ -95,6 +120,7 @@ int options_parse(struct options *ret, int argc, char **argv)
 {
 	static const struct option table[] = {
 		{"acquire", optional_argument, NULL, OPTION_ACQUIRE},
+		{"calibrate", optional_argument, NULL, OPTION_CALIBRATE},
 		{"config", required_argument, NULL, 'c'},
 		{"check-config", no_argument, NULL, OPTION_CHECK},
 		{"check-health", no_argument, NULL, OPTION_HEALTH},
@@ -102,6 +128,7 @@ int options_parse(struct options *ret, int argc, char **argv)
 		{"fingerprint", required_argument, NULL, OPTION_FINGERPRINT},
 		{"foreground", no_argument, NULL, OPTION_FOREGROUND},
 		{"join-token", required_argument, NULL, OPTION_JOIN},
+		{"json", no_argument, NULL, OPTION_JSON},
 		{"verbose", no_argument, NULL, OPTION_VERBOSE},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
@@ -123,6 +150,12 @@ int options_parse(struct options *ret, int argc, char **argv)
 			argv[optind]);
 		return -EINVAL;
 	}
+	if (o.json && !o.calibrate_s) {
+		fputs("offhook-agent: --json is of use with --calibrate "
+		      "only\n",
+		      stderr);
+		return -EINVAL;
+	}
 	*ret = o;
 	return 0;
 }
@@ -137,6 +170,10 @@ void options_print_help(void)
 	     "      --acquire[=S]   take one job and end; if none comes in S "
 	     "seconds,\n"
 	     "                      end without one\n"
+	     "      --calibrate[=S] measure in S seconds (60) what this host can "
+	     "prove,\n"
+	     "                      keep and print it, exit; with --json as "
+	     "JSON\n"
 	     "      --check-config  read the configuration, say what is wrong, "
 	     "exit\n"
 	     "      --check-health  exit with 0 if the running agent is in "

@@ -19,6 +19,8 @@ struct options {
 	uint32_t acquire_s;                   /* 0: wait for ever */
 	bool check_config;
 	bool check_health;
+	uint32_t calibrate_s; /* 0: not asked for */
+	bool json;
 	bool verbose;
 	bool version;
 	bool help;

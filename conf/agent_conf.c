@@ -4,6 +4,7 @@
 #include "base/loopback.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <strings.h>
@@ -89,6 +90,30 @@ static const char *check_srtp_library(const char *text)
 		       : NULL;
 }
 
+int64_t agent_conf_calibrate_s(const char *text)
+{
+	size_t digits = strspn(text, "0123456789");
+	int64_t number = 0;
+
+	if (strcmp(text, "no") == 0)
+		return -1;
+	if (strcmp(text, "yes") == 0)
+		return 0;
+	if (digits < 1 || digits > 4 ||
+	    (strcmp(text + digits, "h") && strcmp(text + digits, "d")))
+		return -EINVAL;
+	for (size_t i = 0; i < digits; i++)
+		number = 10 * number + (text[i] - '0');
+	number *= text[digits] == 'h' ? 3600 : 86400;
+	return number ? number : -EINVAL;
+}
+
+static const char *check_calibrate(const char *text)
+{
+	return agent_conf_calibrate_s(text) == -EINVAL ? "is none of these"
+						       : NULL;
+}
+
 static const char *check_sandbox(const char *text)
 {
 	return strcmp(text, "on") && strcmp(text, "off") ? "is no such word"
@@ -153,6 +178,8 @@ static const struct conf_key keys[] = {
 	U32(saturation_steal, 0, 100, "0"),
 	U32(saturation_throttled, 0, 1000000, "0"),
 	U32(saturation_clock_step, 0, 1000000, "0"),
+	TEXT(calibrate, "no", check_calibrate,
+	     "no, yes, or an age such as 12h or 30d, of up to 4 digits"),
 	TEXT(sandbox, "on", check_sandbox, "on or off"),
 	TEXT(prompt_dir, "/usr/share/offhook/prompts", conf_check_filled,
 	     "a directory"),

@@ -8,6 +8,7 @@
 #include "conf/load.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* bind: the address from which the controller is reached */
 #define AGENT_BIND_AUTO "auto"
@@ -55,6 +56,7 @@ struct agent_conf {
 	uint32_t saturation_steal;         /* percent of the host */
 	uint32_t saturation_throttled;     /* periods */
 	uint32_t saturation_clock_step;    /* ms */
+	char calibrate[CONF_TEXT_BYTES];   /* agent_conf_calibrate_s() */
 	char sandbox[CONF_TEXT_BYTES];     /* on, off */
 	char prompt_dir[CONF_PATH_BYTES];
 	char default_prompt[CONF_TEXT_BYTES]; /* empty: none */
@@ -76,6 +78,13 @@ extern const struct conf_schema agent_conf_schema;
  * @return NULL: valid; else what is wrong with it
  */
 const char *agent_conf_check_fingerprint(const char *text);
+
+/**
+ * When to calibrate at the start.
+ * @param text  of the key `calibrate`
+ * @return 0: each time; > 0: if the last one is older, s; -1: never; -EINVAL: not valid
+ */
+int64_t agent_conf_calibrate_s(const char *text);
 
 /** Read a file over the defaults; see conf_load(). */
 int agent_conf_load(struct agent_conf *ret, const char *path,

@@ -78,6 +78,11 @@ void service_notify_status(const char *text)
 	sd_notifyf(0, "STATUS=%s", text);
 }
 
+void service_notify_extend(unsigned seconds)
+{
+	sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%u000000", seconds);
+}
+
 void service_notify_reloading(void)
 {
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRId64,

@@ -18,6 +18,8 @@ struct service_notify *service_notify_free(struct service_notify *n);
 
 /** Set the text that `systemctl status` shows. */
 void service_notify_status(const char *text);
+/** The start takes so long from now on; before READY=1 only. */
+void service_notify_extend(unsigned seconds);
 /** Send STOPPING=1. */
 void service_notify_stopping(void);
 /** The configuration is read again; the state is ready again after that. */

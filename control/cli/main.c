@@ -2,6 +2,7 @@
  * offhook-records for the records of a controller. */
 #include "base/core_dump.h"
 #include "base/version.h"
+#include "control/cli/calibrate.h"
 #include "control/cli/call/options.h"
 #include "control/cli/call/plan.h"
 #include "control/cli/call/session.h"
@@ -57,6 +58,7 @@ static const struct {
 	{"analyze", analyze_main},       {"tap", tap_main},
 	{"emodel", emodel_main},         {"help", command_help_main},
 	{"completion", completion_main}, {"import", import_main},
+	{"calibrate", calibrate_main},
 };
 
 /* @param at  index of the command in argv */

@@ -7,7 +7,6 @@
 #define OFFHOOK_MEDIA_NAT_SESSION_NAT_H
 
 #include "media/handover.h"
-#include "media/media.h"
 #include "media/nat/session_ice.h"
 #include "media/nat/session_servers.h"
 

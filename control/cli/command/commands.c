@@ -25,7 +25,7 @@ static const struct {
 	{COMMAND_MEASURE, false, "Measurement without calls"},
 	{COMMAND_RUNS, false, "Tests and runs of a controller"},
 	{COMMAND_RESOURCES, true, "What tests use"},
-	{COMMAND_CONTROLLER, true, "Access and notification"},
+	{COMMAND_CONTROLLER, true, "Controller"},
 	{COMMAND_OTHER, true, "Help"},
 };
 

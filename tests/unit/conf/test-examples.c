@@ -159,6 +159,10 @@ static void test_agent_cross_checks(void **state)
 	expect("sip_port = 5060\n", &agent_conf_schema, ":1: sip_port: ");
 	expect("join_token = a\njoin_token_file = b\n", &agent_conf_schema,
 	       ":2: join_token_file: ");
+	expect("calibrate = 0d\n", &agent_conf_schema, ":1: calibrate: ");
+	expect("calibrate = 5\n", &agent_conf_schema, ":1: calibrate: ");
+	expect("calibrate = d\n", &agent_conf_schema, ":1: calibrate: ");
+	expect("calibrate = 10000h\n", &agent_conf_schema, ":1: calibrate: ");
 	expect("bind = 0.0.0.0\n", &agent_conf_schema, ":1: bind: ");
 	expect("bind = host\n", &agent_conf_schema, ":1: bind: ");
 	expect("controller = localhost\n", &agent_conf_schema,

@@ -1,0 +1,144 @@
+"""The calibration of a host: by hand, and at an agent's start. How good its figures are is the
+subject of tests/bench/bench-calibrate.py: a machine that runs tests is no place for that."""
+import json
+import os
+import signal
+import stat
+import subprocess
+import time
+
+import pytest
+
+from agent import Agent, children
+from bench import QUICK
+from controller import Controller
+from ports import PortBlock
+
+
+@pytest.fixture
+def ports():
+    block = PortBlock()
+    yield block
+    block.close()
+
+
+def wait_for(condition, what, timeout=60):
+    until = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < until, what
+        time.sleep(0.05)
+
+
+def calibrate(program, folder, *arguments, ports=None):
+    conf = folder / "agent.conf"
+    low, high = ports.rtp if ports else (20000, 20031)
+    (folder / "state").mkdir(exist_ok=True)
+    conf.write_text(f'state_dir = "{folder}/state"\nrtp_min = {low}\nrtp_max = {high}\n')
+    done = subprocess.run([program, "calibrate", *arguments, "--config", conf], timeout=120,
+                          capture_output=True, text=True)
+    print(done.stdout, done.stderr)
+    return done
+
+
+def example(**members):
+    return {"time": "2026-01-02 03:04:05", "version": "0.1.0", "kernel": "6.1", "scheduling": "realtime",
+            "limited_by": "lateness", "processors": 2, "duration_s": 60.0, "calls": 100, "lateness_p99_ms": 1.0,
+            "bounds_calls": 50, "packets": 75000, "lost": 0, "jitter_median_ms": 0.01, "jitter_max_ms": 0.3,
+            "rtt_median_ms": 0.01, "rtt_max_ms": 0.2, "clock_resolution_ns": 20.0, "clock_step_ms": 0.0,
+            "clock_drift_ppm": 1.0, "jitter_bound_ms": 0.05, "rtt_bound_ms": 0.04, "loss_bound_pct": 0.0, **members}
+
+
+def test_by_hand(build, tmp_path, ports):
+    done = calibrate(build / "offhook", tmp_path, "2", "--json", ports=ports)
+    kept = tmp_path / "state" / "calibration.json"
+    found = json.loads(done.stdout)
+    assert found == json.loads(kept.read_text())
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert done.returncode == (0 if found["calls"] else 1)
+    assert found["kernel"] == os.uname().release[:63]
+    assert found["processors"] == os.cpu_count()
+    assert found["bounds_calls"] <= found["calls"] <= 2 * (ports.rtp[1] - ports.rtp[0] + 1)
+    assert "calls: send lateness p99" in done.stderr
+    assert not list((tmp_path / "state").glob("*.part"))
+
+
+def test_table(build, tmp_path, ports):
+    done = calibrate(build / "offhook", tmp_path, "2", ports=ports)
+    assert "limited by" in done.stdout
+    if done.returncode == 0:
+        assert "error bounds with up to" in done.stdout
+
+
+@pytest.mark.parametrize("arguments, said", [
+    (["1"], "--calibrate=1: not a number of seconds from 2 to 3600"),
+    (["3601"], "not a number of seconds from 2 to 3600"),
+    (["x"], "not a number of seconds"),
+    (["9" * 80], "not a number of seconds"),
+    (["2", "3"], "offhook calibrate: 3: not expected"),
+    (["--never"], "never"),
+])
+def test_wrong_usage(build, tmp_path, arguments, said):
+    done = calibrate(build / "offhook", tmp_path, *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_json_needs_a_calibration(build):
+    done = subprocess.run([build / "offhook-agent", "--json"], timeout=60, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "--json is of use with --calibrate only" in done.stderr
+
+
+def test_nowhere_to_keep_it(build, tmp_path, ports):
+    (tmp_path / "state" / "calibration.json.part").mkdir(parents=True)
+    done = calibrate(build / "offhook", tmp_path, "2", ports=ports)
+    assert done.returncode == 1
+    assert "cannot be written" in done.stderr
+
+
+def calibrating(agent):
+    return [pid for pid, words in children(agent.process.pid) if b"--calibrate" in words]
+
+
+def test_at_the_start(tmp_path, ports):
+    """It is due as there is none; the agent goes on when it fails, and ends at once when asked to."""
+    with Controller(**QUICK) as c:
+        token = c.api("POST", "/agent-pools", {"name": "P"})["agent_pool"]["join_token"]
+        agent = Agent(tmp_path, c.witness().url, token, ports.rtp, calibrate="30d").start()
+        try:
+            wait_for(lambda: calibrating(agent), "no calibration")
+            os.kill(calibrating(agent)[0], signal.SIGKILL)
+            wait_for(lambda: c.api("GET", "/agents")["agents"], "not enrolled")
+            assert "the calibration of this host failed" in agent.log()
+            agent.stop()
+            agent.start()
+            wait_for(lambda: calibrating(agent), "no calibration")
+            assert agent.stop() == 0
+            assert "stopping on Terminated" in agent.log()
+        finally:
+            agent.close()
+
+
+@pytest.mark.parametrize("change, due", [
+    ({}, False),
+    ({"kernel": "another"}, True),
+    ({"version": "another"}, True),
+    ({"processors": 4000}, True),
+    ({"time": "2020-01-01 00:00:00"}, True),
+    ({"time": "2999-01-01 00:00:00"}, True),
+    ({"calls": -1}, True),
+])
+def test_when_it_is_due(build, tmp_path, ports, change, due):
+    version = subprocess.run([build / "offhook", "--version"], capture_output=True, text=True,
+                             check=True).stdout.split()[1]
+    same = {"time": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()), "version": version,
+            "kernel": os.uname().release[:63], "processors": os.cpu_count()}
+    agent = Agent(tmp_path, "http://127.0.0.1:9", "token", ports.rtp, calibrate="30d")
+    (agent.state_dir / "calibration.json").write_text(json.dumps(example(**{**same, **change})))
+    agent.start()
+    try:
+        wait_for(lambda: calibrating(agent) or "serves" in agent.log(), "neither")
+        assert bool(calibrating(agent)) == due
+        assert ("is not used: wrong or missing: calls" in agent.log()) == ("calls" in change)
+    finally:
+        agent.close()
