@@ -74,6 +74,18 @@ struct call_record {
 	size_t digit_count;
 };
 
+/* What figures of many calls need of a call (call_figure.h). */
+struct call_values {
+	bool established;
+	bool outgoing;
+	bool has_pdd;
+	double pdd_ms;
+	double mos;      /* of the worst received stream; 1: none */
+	double loss_pct; /* likewise; 100: none */
+};
+
+void call_values_of(struct call_values *ret, const struct call_record *call);
+
 struct account_record {
 	const char *role;
 	const char *name;
@@ -141,6 +153,7 @@ struct records {
 };
 
 struct judge_input {
+	bool in_progress; /* calls without a `call` event may still end */
 	json_t *kept; /* array: what the strings are borrowed from */
 	struct records states;
 	struct records calls;    /* linked: by role, name */

@@ -1,6 +1,6 @@
 /* The sequential test of a mean: its errors over many simulated histories that are looked at after each
  * value, and how soon it finds a change. */
-#include "control/server/judge/mean_test.h"
+#include "control/server/sequence/mean_test.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-#include "control/server/judge/mean_test.h"
+#include "control/server/sequence/mean_test.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -54,28 +54,52 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+/* The logarithm of the capital from the logarithms of the stakes' parts. */
+static double total(const double logs[static MEAN_TEST_STAKES])
+{
+	double highest = -INFINITY, sum = 0;
+
+	for (unsigned k = 0; k < MEAN_TEST_STAKES; k++)
+		highest = fmax(highest, logs[k]);
+	for (unsigned k = 0; k < MEAN_TEST_STAKES; k++)
+		sum += share(k) * exp(logs[k] - highest);
+	return highest + log(sum);
+}
+
+static void take(double logs[static MEAN_TEST_STAKES], size_t times,
+		 double value, double limit)
+{
+	for (unsigned k = 0; k < MEAN_TEST_STAKES; k++)
+		logs[k] += (double)times * log1p(ldexp(STAKE_MAX, -(int)k) *
+						 gain_of(value, limit));
+}
+
 /* The evidence that the mean of the sorted values, or of 1 - each, is above a limit. Equal values
  * are taken at once. */
 static double evidence(const double *values, size_t count, int mirrored,
 		       double limit)
 {
-	double logs[MEAN_TEST_STAKES] = {0}, highest = -INFINITY, sum = 0;
+	double logs[MEAN_TEST_STAKES] = {0};
 
 	for (size_t i = 0, next; i < count; i = next) {
 		double value = mirrored ? 1 - values[i] : values[i];
 
 		for (next = i + 1; next < count && values[next] == values[i];)
 			next++;
-		for (unsigned k = 0; k < MEAN_TEST_STAKES; k++)
-			logs[k] += (double)(next - i) *
-				   log1p(ldexp(STAKE_MAX, -(int)k) *
-					 gain_of(value, limit));
+		take(logs, next - i, value, limit);
 	}
-	for (unsigned k = 0; k < MEAN_TEST_STAKES; k++)
-		highest = fmax(highest, logs[k]);
-	for (unsigned k = 0; k < MEAN_TEST_STAKES; k++)
-		sum += share(k) * exp(logs[k] - highest);
-	return highest + log(sum);
+	return total(logs);
+}
+
+double mean_test_share_evidence(size_t ones, size_t count, double limit)
+{
+	double logs[MEAN_TEST_STAKES] = {0};
+
+	if (ones > count)
+		return INFINITY;
+	take(logs, ones, 1, limit);
+	take(logs, count - ones, 0, limit);
+	return total(logs);
 }
 
 /* The lowest limit that is not refused: the evidence falls as the limit rises. */

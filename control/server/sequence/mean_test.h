@@ -14,8 +14,8 @@
  * "The mean lies below" is the same test of 1 - x against 1 - limit.
  * Thread: any; an object has one owner.
  */
-#ifndef OFFHOOK_SERVER_JUDGE_MEAN_TEST_H
-#define OFFHOOK_SERVER_JUDGE_MEAN_TEST_H
+#ifndef OFFHOOK_SERVER_SEQUENCE_MEAN_TEST_H
+#define OFFHOOK_SERVER_SEQUENCE_MEAN_TEST_H
 
 #include <stddef.h>
 
@@ -37,6 +37,10 @@ void mean_test_add(struct mean_test *t, double value);
 /** The evidence for "above" so far: the natural logarithm of the capital. Above -log(a), the chance
  * of an error is at most a. */
 double mean_test_evidence(const struct mean_test *t);
+
+/** The evidence after `count` values, of which `ones` are 1 and all others 0, in any order.
+ * @return INFINITY if ones is above count */
+double mean_test_share_evidence(size_t ones, size_t count, double limit);
 
 /**
  * Where the mean lies, whenever one looks: the interval of the limits that neither test refuses,
