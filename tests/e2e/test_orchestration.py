@@ -660,8 +660,8 @@ def test_conditions_of_a_type_are_switched_off(bench_shared):
     """An empty array is accepted with every type of docs/reference/conditions.md."""
     bench = bench_shared
     for name in ("sipclient-state", "postdial-delay", "mos", "sip", "rtp-advanced", "loss",
-                 "jitter", "rtt", "call-count", "confidence", "register-time", "dtmf", "cli", "audio",
-                 "transcription"):
+                 "jitter", "rtt", "call-count", "confidence", "regression", "register-time", "dtmf", "cli",
+                 "audio", "transcription"):
         key = f"condition.caller.caller-{name}-conditions"
         run = bench.c.api("POST", f"/tests/{bench.test}/run", {key: {"conditions": []}})["data"]
         bench.c.api("POST", f"/runs/{run['session_id']}/stop")

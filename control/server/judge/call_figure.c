@@ -55,40 +55,6 @@ bool call_figure_is_answers(const struct call_figure *f)
 
 /* ---- what each call adds ---- */
 
-/* The worst received stream. A call without a figure is as bad as can be. */
-static double worst(const struct call_record *call, bool of_loss)
-{
-	double found = of_loss ? 0 : 5;
-	size_t streams = 0;
-
-	for (size_t i = 0; i < call->stream_count; i++) {
-		const struct stream_record *s = &call->streams[i];
-
-		if (s->outgoing)
-			continue;
-		streams++;
-		if (of_loss)
-			found = fmax(found, s->has_loss ? s->loss_pct : 100);
-		else
-			found = fmin(found, s->has_mos ? s->mos : 1);
-	}
-	if (!streams)
-		return of_loss ? 100 : 1;
-	return found;
-}
-
-void call_values_of(struct call_values *ret, const struct call_record *call)
-{
-	*ret = (struct call_values){
-		.established = call->established,
-		.outgoing = call->outgoing,
-		.has_pdd = call->has_pdd,
-		.pdd_ms = call->pdd_ms,
-		.mos = worst(call, false),
-		.loss_pct = fmin(worst(call, true), 100),
-	};
-}
-
 struct timed_call {
 	int64_t mono_ns;
 	size_t order;

@@ -10,14 +10,14 @@
 #include <string.h>
 
 static const struct condition_type *const types[] = {
-	&condition_state,         &condition_pdd,
-	&condition_mos,           &condition_loss,
-	&condition_jitter,        &condition_rtt,
-	&condition_call_count,    &condition_register_time,
-	&condition_sip,           &condition_rtp,
-	&condition_dtmf,          &condition_cli,
-	&condition_audio,         &condition_confidence,
-	&condition_transcription,
+	&condition_state,      &condition_pdd,
+	&condition_mos,        &condition_loss,
+	&condition_jitter,     &condition_rtt,
+	&condition_call_count, &condition_register_time,
+	&condition_sip,        &condition_rtp,
+	&condition_dtmf,       &condition_cli,
+	&condition_audio,      &condition_confidence,
+	&condition_regression, &condition_transcription,
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -379,6 +379,17 @@ bool judge_conditions_need_points(const struct judge_conditions *c)
 	return false;
 }
 
+unsigned judge_conditions_need_earlier(const struct judge_conditions *c)
+{
+	unsigned most = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		for (size_t k = 0; k < c->sets[i].count; k++)
+			if (c->sets[i].conditions[k].runs > most)
+				most = c->sets[i].conditions[k].runs;
+	return most;
+}
+
 /* ---- figures and limits ---- */
 
 const char *const condition_compares[] = {"ge", "le", "gt", "lt", "eq", NULL};
@@ -594,8 +605,8 @@ static bool replaces_calls(const struct condition *c)
 	if (c->set->type == &condition_state)
 		return strncmp(ua_state_name(c->state), "CALL_", 5) == 0;
 	return c->set->type == &condition_call_count ||
-	       condition_sip_asks_refusal(c) ||
-	       condition_confidence_asks_answers(c);
+	       (c->set->type->replaces_calls &&
+		c->set->type->replaces_calls(c));
 }
 
 static bool replaces_registers(const struct condition *c)

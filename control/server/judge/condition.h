@@ -37,7 +37,9 @@ struct condition {
 	enum measure measure;
 	unsigned via;      /* transport of digits; 0: any */
 	unsigned choice;   /* the type's own: statistic, count, ... */
-	double confidence; /* %, of condition_confidence */
+	double confidence; /* %, of condition_confidence, condition_regression */
+	double margin;     /* of condition_regression */
+	unsigned runs;     /* likewise */
 	const json_t *item;
 };
 
@@ -67,16 +69,11 @@ extern const struct condition_type condition_register_time;
 extern const struct condition_type condition_dtmf;
 extern const struct condition_type condition_audio;
 extern const struct condition_type condition_sip;
-/** True for a condition of condition_sip that expects a final response to
- * INVITE that refuses the call: a code of 300 or above, or no 2xx. */
-bool condition_sip_asks_refusal(const struct condition *c);
 extern const struct condition_type condition_cli;
 extern const struct condition_type condition_rtp;
 extern const struct condition_type condition_transcription;
 extern const struct condition_type condition_confidence;
-/** True for a condition of condition_confidence on the answer-seizure ratio: a
- * call that is not established is expected. */
-bool condition_confidence_asks_answers(const struct condition *c);
+extern const struct condition_type condition_regression;
 
 /* What `type` may be beside a number, and directions; NULL-terminated. */
 extern const char *const condition_compares[];

@@ -48,6 +48,9 @@ struct condition_type {
 	bool needs_points;
 	/* True if the entry needs decoded audio; NULL: none does. */
 	bool (*needs_audio)(const struct condition *c);
+	/* True if the entry says which calls are to be established, in place of the
+	 * built-in rule; NULL: none does. */
+	bool (*replaces_calls)(const struct condition *c);
 	/* NULL: conditions of the type cannot be judged. */
 	int (*parse)(struct condition *c, struct judge_problem *problem);
 	/* Adds one verdict. */

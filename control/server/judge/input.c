@@ -5,6 +5,7 @@
 #include "control/wire/text.h"
 
 #include <errno.h>
+#include <math.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,8 @@ struct judge_input *judge_input_free(struct judge_input *in)
 	free(in->roles.items);
 	free(in->messages.items);
 	free(in->points.items);
+	for (size_t i = 0; i < in->earlier_count; i++)
+		free(in->earlier[i].items);
 	json_decref(in->kept);
 	free(in);
 	return NULL;
@@ -304,14 +307,13 @@ static void stream_of(struct stream_record *s, const json_t *object)
 	distribution_of(&s->rtt_ms, json_object_get(object, "rtt_ms"));
 }
 
-static int add_call(struct judge_input *in, const char *role,
-		    const json_t *event)
+/* Fill a record from a `call` event; strings are borrowed from it. @return 0; -EINVAL; -ENOMEM */
+static int call_of(struct call_record *call, const char *role,
+		   const json_t *event)
 {
 	const json_t *streams = json_object_get(event, "streams");
 	size_t count = json_array_size(streams);
 	struct stream_record *records = NULL;
-	struct call_record *call;
-	int err = 0;
 
 	if (!text_of(event, "call")[0])
 		return -EINVAL;
@@ -319,11 +321,6 @@ static int add_call(struct judge_input *in, const char *role,
 		records = calloc(count, sizeof(*records));
 		if (!records)
 			return -ENOMEM;
-	}
-	call = records_add(&in->calls, sizeof(*call), &err);
-	if (!call) {
-		free(records);
-		return err;
 	}
 	for (size_t i = 0; i < count; i++)
 		stream_of(&records[i], json_array_get(streams, i));
@@ -345,6 +342,87 @@ static int add_call(struct judge_input *in, const char *role,
 	call->streams = records;
 	call->stream_count = count;
 	return 0;
+}
+
+static int add_call(struct judge_input *in, const char *role,
+		    const json_t *event)
+{
+	struct call_record call = {.role = NULL}, *record;
+	int err = call_of(&call, role, event);
+
+	if (err)
+		return err;
+	record = records_add(&in->calls, sizeof(*record), &err);
+	if (record)
+		*record = call;
+	else
+		free(call.streams);
+	return err;
+}
+
+/* The worst received stream. A call without a figure is as bad as can be. */
+static double worst(const struct call_record *call, bool of_loss)
+{
+	double found = of_loss ? 0 : 5;
+	size_t streams = 0;
+
+	for (size_t i = 0; i < call->stream_count; i++) {
+		const struct stream_record *s = &call->streams[i];
+
+		if (s->outgoing)
+			continue;
+		streams++;
+		if (of_loss)
+			found = fmax(found, s->has_loss ? s->loss_pct : 100);
+		else
+			found = fmin(found, s->has_mos ? s->mos : 1);
+	}
+	if (!streams)
+		return of_loss ? 100 : 1;
+	return found;
+}
+
+void call_values_of(struct call_values *ret, const struct call_record *call)
+{
+	*ret = (struct call_values){
+		.established = call->established,
+		.outgoing = call->outgoing,
+		.has_pdd = call->has_pdd,
+		.pdd_ms = call->pdd_ms,
+		.mos = worst(call, false),
+		.loss_pct = fmin(worst(call, true), 100),
+	};
+}
+
+int judge_input_next_earlier(struct judge_input *in)
+{
+	if (in->earlier_count == JUDGE_EARLIER_MAX)
+		return -EMSGSIZE;
+	in->earlier_count++;
+	return 0;
+}
+
+int judge_input_add_earlier(struct judge_input *in, const char *role,
+			    const json_t *event)
+{
+	const struct role_record *known = find_role(in, role);
+	struct call_record call = {.role = NULL};
+	struct earlier_call *record;
+	int err = 0;
+
+	if (!known || !in->earlier_count)
+		return 0;
+	err = call_of(&call, known->role, event);
+	if (err)
+		return err == -EINVAL ? 0 : err;
+	record = records_add(&in->earlier[in->earlier_count - 1],
+			     sizeof(*record), &err);
+	if (record) {
+		record->role = known->role;
+		call_values_of(&record->values, &call);
+	}
+	free(call.streams);
+	return err;
 }
 
 static int add_state(struct judge_input *in, const char *role,

@@ -86,6 +86,12 @@ struct call_values {
 
 void call_values_of(struct call_values *ret, const struct call_record *call);
 
+/* A call of an earlier run. */
+struct earlier_call {
+	const char *role; /* of a role_record */
+	struct call_values values;
+};
+
 struct account_record {
 	const char *role;
 	const char *name;
@@ -154,7 +160,7 @@ struct records {
 
 struct judge_input {
 	bool in_progress; /* calls without a `call` event may still end */
-	json_t *kept; /* array: what the strings are borrowed from */
+	json_t *kept;     /* array: what the strings are borrowed from */
 	struct records states;
 	struct records calls;    /* linked: by role, name */
 	struct records accounts; /* linked: by role, name */
@@ -165,6 +171,8 @@ struct judge_input {
 	struct records roles;
 	struct records messages; /* linked: by role, Call-ID, time */
 	struct records points;
+	struct records earlier[JUDGE_EARLIER_MAX]; /* calls of a run each */
+	size_t earlier_count;
 };
 
 /** Append a zeroed item. @return the item; NULL: out of memory, or the ceiling

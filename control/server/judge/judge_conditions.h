@@ -53,6 +53,8 @@ int judge_conditions_check(const char *role, const char *condition_type,
  * not load the others. */
 bool judge_conditions_need_messages(const struct judge_conditions *c);
 bool judge_conditions_need_points(const struct judge_conditions *c);
+/** With how many earlier runs that passed conditions compare; 0: with none. */
+unsigned judge_conditions_need_earlier(const struct judge_conditions *c);
 /** True if a condition needs the role's audio decoded. */
 bool judge_conditions_need_audio(const struct judge_conditions *c,
 				 const char *role);

@@ -51,4 +51,19 @@ struct judge_point {
 int judge_input_add_point(struct judge_input *in,
 			  const struct judge_point *point);
 
+/* Earlier runs that a condition may compare with. */
+#define JUDGE_EARLIER_MAX 20u
+
+/** Begin the next earlier run, the newest one first. @return 0; -EMSGSIZE */
+int judge_input_next_earlier(struct judge_input *in);
+
+/**
+ * Add a `call` event of the earlier run that was begun last. Calls of roles that this run has not
+ * are left out.
+ * @param event  borrowed
+ * @return 0; -ENOMEM; -EMSGSIZE
+ */
+int judge_input_add_earlier(struct judge_input *in, const char *role,
+			    const json_t *event);
+
 #endif

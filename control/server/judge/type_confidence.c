@@ -157,10 +157,10 @@ static int judge(const struct judge_input *in, const struct condition *c,
 	return verdict_add(verdicts, &v);
 }
 
-bool condition_confidence_asks_answers(const struct condition *c)
+/* A call that is not established is expected. */
+static bool replaces_calls(const struct condition *c)
 {
-	return c->set->type == &condition_confidence &&
-	       call_figure_is_answers(&call_figures[c->choice]);
+	return call_figure_is_answers(&call_figures[c->choice]);
 }
 
 static struct condition_range value_range(unsigned choice)
@@ -188,6 +188,7 @@ const struct condition_type condition_confidence = {
 	.help = "a figure of many calls, as far as their number tells",
 	.fields = fields,
 	.options = (const char *const[]){NULL},
+	.replaces_calls = replaces_calls,
 	.parse = parse,
 	.judge = judge,
 };

@@ -371,9 +371,10 @@ static bool selects_final(const struct condition *c, bool success)
 	return success ? class == '2' : class >= '3' && class <= '6';
 }
 
-bool condition_sip_asks_refusal(const struct condition *c)
+/* A final response to INVITE that refuses the call: a code of 300 or above, or no 2xx. */
+static bool replaces_calls(const struct condition *c)
 {
-	return c->set->type == &condition_sip && selects_final(c, c->negated);
+	return selects_final(c, c->negated);
 }
 
 /* clang-format off */
@@ -398,6 +399,7 @@ const struct condition_type condition_sip = {
 	.fields = sip_fields,
 	.options = (const char *const[]){NULL},
 	.needs_messages = true,
+	.replaces_calls = replaces_calls,
 	.parse = parse,
 	.judge = judge,
 };

@@ -5,6 +5,7 @@
 #include "control/server/judge/judge_conditions.h"
 #include "control/server/judge/judge_input.h"
 #include "control/server/store/store_ingest.h"
+#include "control/server/store/store_verdict.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -36,10 +37,41 @@ static int add_point(const struct wire_point *p, void *arg)
 	return judge_input_add_point(arg, &point);
 }
 
+static int add_earlier_call(const char *role, struct json_text text, void *arg)
+{
+	json_t *event = json_loadb(text.at, text.len, 0, NULL);
+	int err = event ? judge_input_add_earlier(arg, role, event) : 0;
+
+	json_decref(event);
+	return err;
+}
+
+/* Calls that are read of an earlier run: more would not say more of it. */
+#define EARLIER_CALLS_MAX 100000
+
+/* The calls of the last runs that had passed when this one was started. */
+static int collect_earlier(struct store *store, int64_t run_id, unsigned runs,
+			   struct judge_input *in)
+{
+	int64_t ids[JUDGE_EARLIER_MAX];
+	int count = store_verdict_passed_before(store, run_id, runs, ids);
+	int err = count < 0 ? count : 0;
+
+	for (int i = 0; !err && i < count; i++) {
+		err = judge_input_next_earlier(in);
+		if (!err)
+			err = store_run_event_texts(store, ids[i], "call",
+						    EARLIER_CALLS_MAX,
+						    add_earlier_call, in);
+	}
+	return err;
+}
+
 static int collect(struct store *store, const struct run_case *c,
 		   const struct judge_conditions *conditions,
 		   struct judge_input *in)
 {
+	unsigned earlier = judge_conditions_need_earlier(conditions);
 	json_t *spec;
 	size_t i;
 	int err = 0;
@@ -51,6 +83,8 @@ static int collect(struct store *store, const struct run_case *c,
 			return err;
 	}
 	err = store_run_events(store, c->id, add_event, in);
+	if (!err && earlier)
+		err = collect_earlier(store, c->id, earlier, in);
 	if (!err && judge_conditions_need_messages(conditions))
 		err = store_run_messages(store, c->id, INGEST_ALL, add_message,
 					 in);

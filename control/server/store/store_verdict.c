@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "control/server/store/record_json.h"
 #include "control/server/store/store_db.h"
+#include "control/server/store/store_run_internal.h"
 
 #include <errno.h>
 #include <math.h>
@@ -356,6 +357,38 @@ int store_verdict_history(struct store *s, int64_t test_id,
 		};
 	*ret = history;
 	return 0;
+}
+
+struct id_list {
+	int64_t *ids;
+	size_t count;
+};
+
+static int id_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct id_list *list = arg;
+
+	(void)columns;
+	list->ids[list->count++] = row[0].integer;
+	return 0;
+}
+
+int store_verdict_passed_before(struct store *s, int64_t run_id, size_t max,
+				int64_t *ret)
+{
+	const struct db_value params[] = {DB_I(run_id), DB_I((int64_t)max)};
+	struct id_list list = {.ids = ret};
+	int err =
+		db_query(store_reader(s),
+			 "SELECT v.run_id FROM run r JOIN run_verdict v "
+			 "ON v.test_id = r.test_id JOIN run o "
+			 "ON o.id = v.run_id WHERE r.id = $1 "
+			 "AND v.status = 'passed' AND v.run_id < r.id "
+			 "AND v.stopped_at <= r.created_at "
+			 "AND o." RUN_SHOWN " ORDER BY v.run_id DESC LIMIT $2",
+			 params, 2, id_row, &list);
+
+	return err < 0 ? err : (int)list.count;
 }
 
 /* ---- selection ---- */

@@ -96,4 +96,13 @@ struct verdict_history {
 int store_verdict_history(struct store *s, int64_t test_id,
 			  struct verdict_history *ret);
 
+/**
+ * Find the last runs that had passed when a run of the same test was started.
+ * @param max  at most so many
+ * @param ret  their ids, the newest first
+ * @return how many; -EIO
+ */
+int store_verdict_passed_before(struct store *s, int64_t run_id, size_t max,
+				int64_t *ret);
+
 #endif
