@@ -265,6 +265,10 @@ static int serve(struct agent_conf *conf, struct reload *reload,
 			features, options->verbose);
 	json_decref(features);
 	if (err == 0) {
+		json_t *calibration = calibration_read(conf);
+
+		supervisor_calibrated(supervisor, calibration);
+		json_decref(calibration);
 		log_info("version " OFFHOOK_VERSION " serves %s",
 			 conf->controller);
 		supervisor_on_reload(supervisor, on_reload, reload);

@@ -97,6 +97,9 @@ void engine_report_rest(struct engine *e)
 		.stun_dropped = m.stun_dropped,
 		.starts_missed = counters.starts_missed,
 		.generator = generator,
+		.calibration = e->settings.has_calibration
+				       ? &e->settings.calibration
+				       : NULL,
 		.send_lateness_ms = m.send_lateness_ms,
 		.send_lateness_p99_ms = m.send_lateness_p99_ms,
 		.send_scheduling =

@@ -124,11 +124,12 @@ static json_t *register_body(const struct supervisor *s)
 		host[sizeof(host) - 1] = '\0';
 		name = host;
 	}
-	return json_pack("{s:s,s:s,s:s,s:[i],s:O,s:i,s:o*}", "token",
+	return json_pack("{s:s,s:s,s:s,s:[i],s:O,s:i,s:o*,s:O*}", "token",
 			 s->join_token, "name", name, "version",
 			 OFFHOOK_VERSION, "protocols", PROTOCOL, "features",
 			 s->features, "capacity", (int)s->conf->capacity,
-			 "further_tokens", further_tokens(s));
+			 "further_tokens", further_tokens(s), "calibration",
+			 s->calibration);
 }
 
 static void enrol(struct supervisor *s)
@@ -227,10 +228,11 @@ static json_t *poll_body(const struct supervisor *s)
 	for (size_t i = 0; leases && i < s->lease_count; i++)
 		json_array_append_new(leases,
 				      json_string(lease_id(s->leases[i])));
-	body = json_pack("{s:i,s:O?,s:o,s:b,s:O,s:s}", "free",
+	body = json_pack("{s:i,s:O?,s:o,s:b,s:O,s:s,s:O*}", "free",
 			 (int)supervisor_free_slots(s), "cursor", s->cursor,
 			 "leases", leases, "draining", supervisor_draining(s),
-			 "features", s->features, "instance", s->instance);
+			 "features", s->features, "instance", s->instance,
+			 "calibration", s->calibration);
 	if (body && s->acquire.on)
 		json_object_set_new(body, "one_run", json_true());
 	/* t: the controller computes the offset of our clock */

@@ -31,8 +31,9 @@ struct lease_env {
 	const char *artifact_dir; /* folder of all leases' */
 	const char *prompt_cache; /* folder of prompt_files.h */
 	struct spool_space *space;
-	bool verbose;     /* print what the engines report */
-	uint32_t renew_s; /* from the controller's last answer */
+	json_t *calibration; /* of this host; NULL: none */
+	bool verbose;        /* print what the engines report */
+	uint32_t renew_s;    /* from the controller's last answer */
 	uint32_t lease_s;
 	/** The engine has ended, or will not be started: its slot is free. */
 	void (*idle_h)(struct lease *lease, void *arg);

@@ -174,7 +174,9 @@ static json_t *job_message(const struct lease *l)
 	     setting_add(engine, "tls_key", c->sip_tls_key) ||
 	     setting_add(engine, "tls_certificates", c->sip_tls_certificates) ||
 	     setting_add(engine, "name_servers", c->name_servers) ||
-	     json_object_set_new(engine, "saturation", saturation_limits(c)))) {
+	     json_object_set_new(engine, "saturation", saturation_limits(c)) ||
+	     (l->env->calibration &&
+	      json_object_set(engine, "calibration", l->env->calibration)))) {
 		json_decref(engine);
 		return NULL;
 	}

@@ -462,6 +462,12 @@ static int open_state(struct supervisor *s)
 	return take_fingerprint(s);
 }
 
+void supervisor_calibrated(struct supervisor *s, json_t *calibration)
+{
+	s->calibration = json_incref(calibration);
+	s->env.calibration = s->calibration;
+}
+
 int supervisor_new(struct supervisor **ret, const struct agent_conf *conf,
 		   const char *join_token, const char *engine_program,
 		   json_t *features, bool verbose)
@@ -584,6 +590,7 @@ struct supervisor *supervisor_free(struct supervisor *s)
 	if (s->http)
 		http_client_free(s->http);
 	json_decref(s->features);
+	json_decref(s->calibration);
 	event_loop_free(s->loop);
 	if (s->lock_fd >= 0)
 		close(s->lock_fd);

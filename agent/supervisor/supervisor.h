@@ -40,6 +40,13 @@ int supervisor_new(struct supervisor **ret, const struct agent_conf *conf,
  */
 void supervisor_acquire(struct supervisor *s, int64_t until_ns);
 
+/**
+ * What this host measured of itself, for the controller and the engines; call this
+ * before supervisor_run().
+ * @param calibration  wire_calibration_encode(); a reference is kept; NULL: nothing
+ */
+void supervisor_calibrated(struct supervisor *s, json_t *calibration);
+
 enum acquired {
 	ACQUIRED_NONE,         /* no job came, or none could be started */
 	ACQUIRED_COMPLETED,    /* all jobs are completed and delivered */

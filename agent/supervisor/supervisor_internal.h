@@ -31,7 +31,8 @@ struct supervisor {
 	const struct agent_conf *conf;
 	const char *join_token;
 	const char *engine_program;
-	json_t *features; /* found at the start */
+	json_t *features;    /* found at the start */
+	json_t *calibration; /* NULL: none */
 	struct event_loop *loop;
 	struct http_client *http;
 	struct service_notify *notify;

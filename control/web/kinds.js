@@ -15,6 +15,14 @@ function hostOf(line) {
 
 const lineOf = (h) => `${h.host}${h.port ? `:${h.port}` : ''} ${h.transport}`;
 
+// "320 calls, jitter ± 0.25 ms".
+function calibrated(c) {
+  if (!c) return '–';
+  const node = element('span', [`${c.calls} calls`, ...(c.jitter_bound_ms === undefined ? [] : [`jitter ± ${c.jitter_bound_ms.toFixed(2)} ms`])].join(', '));
+  node.title = `${c.time} UTC; Linux ${c.kernel}, ${c.processors} processors`;
+  return node;
+}
+
 function player(prompt) {
   if (prompt.kind !== 'prompt') return '';
   const node = element('button', 'Play', 'btn small');
@@ -66,6 +74,7 @@ export const KINDS = [
     nothing: 'No agent has joined. Take the join command of an agent pool.',
     columns: [name, ['Pools', (a) => [a.pool_name, ...a.further_pool_names].join(', '), 'wide'], ['State', (a) => badge(a.state === 'online' ? 'passed' : 'stopped', a.state)],
       ['Version', (a) => a.version], ['Jobs', (a) => `${a.in_use} of ${a.capacity}`], ['Seen', (a) => timeNode(a.last_seen, ago)],
+      ['Calibrated', (a) => calibrated(a.calibration)],
       ['Capabilities', (a) => (Array.isArray(a.features) ? a.features.join(', ') : ''), 'wide']],
     fields: [NAME, { name: 'pool_id', label: 'Pool', records: ['/agent-pools', 'agent_pools'] },
       { name: 'draining', label: 'Takes no new jobs', type: 'checkbox' }],

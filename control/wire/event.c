@@ -281,6 +281,9 @@ json_t *wire_event_evidence(struct wire_time when,
 		err |= put_value(o, "send_lateness_ms", lateness);
 	}
 	err |= put_generator(o, &e->generator);
+	if (e->calibration)
+		err |= put_value(o, "calibration",
+				 wire_calibration_encode(e->calibration));
 	if (e->send_scheduling)
 		err |= put_text(o, "send_scheduling", e->send_scheduling);
 	if (e->receive_scheduling)

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/state.h"
+#include "control/wire/calibration.h"
 #include "control/wire/writer.h"
 #include "media/analysis/summary.h"
 
@@ -24,6 +25,14 @@ json_t *wire_distribution_encode(const struct distribution *d);
  */
 void wire_stream_begin(struct writer *w, const struct stream_total *total,
 		       bool outgoing);
+
+/**
+ * Write the error bounds of what this host measured of the stream: of a sent one only that
+ * of the round trip, as the peer counts its loss and jitter.
+ * @param w  after wire_stream_begin()
+ */
+void wire_stream_bounds(struct writer *w, const struct stream_total *total,
+			bool outgoing, const struct wire_calibration *c);
 
 /**
  * Add the sources of a received stream to what wire_stream_begin() wrote.
@@ -202,7 +211,9 @@ struct wire_event_evidence {
 	uint64_t packets_unsent;
 	uint64_t stun_dropped;
 	uint64_t starts_missed; /* calls that were due and were not placed */
-	struct wire_generator generator;      /* of the whole job */
+	struct wire_generator generator; /* of the whole job */
+	const struct wire_calibration
+		*calibration;                 /* of the host; NULL: none */
 	struct distribution send_lateness_ms; /* n = 0: none */
 	double send_lateness_p99_ms;
 	/* scheduling of the send threads: normal, nice, realtime, overrun;

@@ -10,8 +10,9 @@ import time
 import pytest
 
 from agent import Agent, children
-from bench import QUICK
+from bench import QUICK, Bench
 from controller import Controller
+from fake_agent import FakeAgent
 from ports import PortBlock
 
 
@@ -142,3 +143,88 @@ def test_when_it_is_due(build, tmp_path, ports, change, due):
         assert ("is not used: wrong or missing: calls" in agent.log()) == ("calls" in change)
     finally:
         agent.close()
+
+
+@pytest.fixture
+def lab():
+    with Controller(**QUICK) as c:
+        token = c.api("POST", "/agent-pools", {"name": "P"})["agent_pool"]["join_token"]
+        yield c, token
+
+
+def shown(c):
+    agent, = c.api("GET", "/agents")["agents"]
+    assert c.api("GET", f"/agents/{agent['id']}")["agent"] == agent
+    return agent["calibration"]
+
+
+def test_the_controller_keeps_it(lab):
+    c, token = lab
+    agent = FakeAgent(c, token, "A")
+    assert shown(c) is None
+    agent.poll(calibration=example(unknown=1))
+    assert shown(c) == example()
+    agent.poll()
+    assert shown(c) == example()
+    without = example(calls=0, bounds_calls=0)
+    del without["jitter_bound_ms"]
+    agent.poll(calibration=without)
+    assert shown(c) == without
+    for wrong, pointer in [(example(calls=-1), "/calibration/calls"), ({}, "/calibration/time"), ([], "/calibration"),
+                           (example(kernel="x" * 64), "/calibration/kernel")]:
+        answer = agent.post("/poll", {"free": 1, "calibration": wrong})
+        assert answer.status_code == 422
+        assert answer.json()["errors"][0]["pointer"] == pointer
+    assert shown(c) == without
+
+
+def test_it_comes_with_the_enrolment(lab):
+    c, token = lab
+    body = {"token": token, "name": "A", "version": "0", "protocols": [1], "features": [], "capacity": 1}
+    answer = c.request("POST", "/agent/register", {**body, "calibration": example(lost=-1)}, key=None)
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"] == "/calibration/lost"
+    answer = c.request("POST", "/agent/register", {**body, "calibration": example()}, key=None)
+    assert answer.status_code == 201
+    assert shown(c) == example()
+
+
+def test_an_edit_leaves_it(lab):
+    c, token = lab
+    FakeAgent(c, token, "A").poll(calibration=example())
+    agent, = c.api("GET", "/agents")["agents"]
+    c.api("PUT", f"/agents/{agent['id']}", {**agent, "name": "B"})
+    assert shown(c) == example()
+
+
+
+
+def calibrated_run(bench, test, **members):
+    """A run by an agent with this calibration. @return its report"""
+    agent, = bench.agents
+    agent.stop()
+    (agent.state_dir / "calibration.json").write_text(json.dumps(example(**members)))
+    agent.start()
+    bench.wait_online()
+    return bench.run(test)[1]
+
+
+def test_reports_state_the_bounds(tmp_path, ports):
+    with Bench(tmp_path, ports) as bench:
+        test = bench.single_call(duration=2)
+        report = calibrated_run(bench, test)
+        assert [e["calibration"] for e in report["evidence"]] == [example()] * 2
+        streams = [s for c in report["calls"] for s in c["streams"]]
+        assert len(streams) == 4
+        for s in streams:
+            received = s["dir"] == "in"
+            assert s.get("jitter_bound_ms") == (0.05 if received else None)
+            assert s.get("loss_bound_pct") == (0 if received else None)
+            assert s.get("rtt_bound_ms") == (0.04 if "rtt_ms" in s else None)
+        session = report["run"]["session_id"]
+        assert " ± 0.05 / " in bench.controller.request("GET", f"/runs/{session}/report/html").text
+        assert " ± 0.05 / " in bench.controller.request("GET", f"/runs/{session}/report/markdown").text
+
+        report = calibrated_run(bench, test, bounds_calls=0)
+        assert "bound_" not in json.dumps(report["calls"])
+        assert "±" not in bench.controller.request("GET", f"/runs/{report['run']['session_id']}/report/html").text

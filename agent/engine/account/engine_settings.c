@@ -79,6 +79,15 @@ static int saturation_read(json_t *object, struct saturation_limits *ret)
 	return 0;
 }
 
+static int calibration_read(json_t *object, struct engine_settings *ret)
+{
+	json_t *value = json_object_get(object, "calibration");
+
+	ret->has_calibration = value != NULL;
+	return value ? wire_calibration_decode(&ret->calibration, value, NULL)
+		     : 0;
+}
+
 int engine_settings_read(struct engine_settings *s, json_t *object)
 {
 	const char *values =
@@ -112,7 +121,8 @@ int engine_settings_read(struct engine_settings *s, json_t *object)
 		      sizeof(s->tls_certificates)) ||
 	    text_read(object, "name_servers", s->name_servers,
 		      sizeof(s->name_servers)) ||
-	    saturation_read(object, &s->saturation))
+	    saturation_read(object, &s->saturation) ||
+	    calibration_read(object, s))
 		return -EINVAL;
 	return 0;
 }

@@ -6,6 +6,7 @@
 #ifndef OFFHOOK_AGENT_ENGINE_ACCOUNT_ENGINE_SETTINGS_H
 #define OFFHOOK_AGENT_ENGINE_ACCOUNT_ENGINE_SETTINGS_H
 
+#include "control/wire/calibration.h"
 #include "control/wire/job.h"
 #include "control/wire/share.h"
 #include "media/media.h"
@@ -49,6 +50,8 @@ struct engine_settings {
 	bool sandbox;                             /* agent/engine/sandbox.h */
 	struct wire_share share;                  /* beside the settings */
 	struct saturation_limits saturation;
+	bool has_calibration;
+	struct wire_calibration calibration; /* of this host */
 };
 
 /** Those of a job message. @return 0; -EINVAL */

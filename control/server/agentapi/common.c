@@ -4,6 +4,7 @@
 #include "control/server/run/run.h"
 #include "control/server/store/lease_clock.h"
 #include "control/server/store/store.h"
+#include "control/wire/calibration.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -68,6 +69,25 @@ const char *agent_text(struct request *req, struct reply *rep,
 		  "must be a text of at most %zu bytes", max_bytes);
 	wrong(rep, member, problem);
 	return NULL;
+}
+
+bool agent_calibration(struct request *req, struct reply *rep, json_t **ret)
+{
+	const json_t *value = json_object_get(request_body(req), "calibration");
+	struct wire_calibration c;
+	const char *member = "";
+	char place[64];
+
+	*ret = NULL;
+	if (!value || json_is_null(value))
+		return true;
+	if (wire_calibration_decode(&c, value, &member) == 0) {
+		*ret = wire_calibration_encode(&c);
+		return true;
+	}
+	str_print(place, sizeof(place), "calibration%s%s", member[0] ? "/" : "",
+		  member);
+	return wrong(rep, place, "is missing or not valid");
 }
 
 const char *agent_lease(struct request *req, struct reply *rep)

@@ -28,4 +28,11 @@ void agent_refuse(struct reply *rep, int err);
 
 struct lease_times agent_times(struct request *req);
 
+/**
+ * Read and check the member `calibration` of the body: the reply is a 422 if it is wrong.
+ * @param ret  a new object as wire_calibration_encode() makes it; NULL: there is none
+ * @return it is valid, or absent
+ */
+bool agent_calibration(struct request *req, struct reply *rep, json_t **ret);
+
 #endif

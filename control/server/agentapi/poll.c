@@ -132,23 +132,21 @@ static bool read_poll(struct request *req, struct reply *rep, int64_t now,
 	return true;
 }
 
-void agent_poll(struct request *req, struct reply *rep)
+static void poll_carry_out(struct request *req, struct reply *rep,
+			   const struct lease_poll *poll,
+			   const struct lease_times *times)
 {
-	const struct lease_times times = agent_times(req);
-	struct lease_poll poll = {.agent_id = request_agent_id(req)};
 	bool spread, idle = false;
 	json_t *jobs;
 	int err;
 
-	if (!read_poll(req, rep, times.now, &poll))
-		return;
 	if (request_woken(req) || request_waited(req))
-		(void)lease_poll_idle(request_store(req), &poll, &idle);
+		(void)lease_poll_idle(request_store(req), poll, &idle);
 	if (idle) {
 		wait_on(req, rep);
 		return;
 	}
-	err = lease_poll(request_store(req), &poll, &times, &jobs, &spread);
+	err = lease_poll(request_store(req), poll, times, &jobs, &spread);
 	if (err == -ESTALE || err == -ENOENT) {
 		reply_empty(rep, 204); /* nothing comes by it any more */
 		return;
@@ -165,6 +163,18 @@ void agent_poll(struct request *req, struct reply *rep)
 	}
 	json_decref(jobs);
 	wait_on(req, rep);
+}
+
+void agent_poll(struct request *req, struct reply *rep)
+{
+	const struct lease_times times = agent_times(req);
+	struct lease_poll poll = {.agent_id = request_agent_id(req)};
+
+	if (!read_poll(req, rep, times.now, &poll) ||
+	    !agent_calibration(req, rep, &poll.calibration))
+		return;
+	poll_carry_out(req, rep, &poll, &times);
+	json_decref(poll.calibration);
 }
 
 void agent_disconnect(struct request *req, struct reply *rep)

@@ -152,5 +152,8 @@ void agent_register(struct request *req, struct reply *rep)
 	if (!request_is_certified(req, rep, agent.name))
 		return;
 	agent.features = features;
+	if (!agent_calibration(req, rep, &agent.calibration))
+		return;
 	enrol(req, rep, &agent);
+	json_decref(agent.calibration);
 }

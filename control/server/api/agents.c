@@ -109,6 +109,7 @@ static const struct column columns[] = {
 	{"version", "a.version", NULL, COLUMN_TEXT},
 	{"protocol", "a.protocol", NULL, COLUMN_INT},
 	{"features", "a.features_json", NULL, COLUMN_JSON},
+	{"calibration", "a.calibration_json", NULL, COLUMN_JSON},
 	{"capacity", "a.capacity", NULL, COLUMN_INT},
 	{"in_use",
 	 "(SELECT count(*) FROM lease l WHERE l.agent_id = a.id "
@@ -238,7 +239,7 @@ const struct resource agent_resource = {
 	.fields = fields,
 	.field_count = sizeof(fields) / sizeof(*fields),
 	.children = store_agent_serve,
-	.observed = "in_use last_seen clock_offset_us state "
+	.observed = "in_use last_seen clock_offset_us state calibration "
 		    "further_pool_names",
 	.check = check,
 	.present = present,

@@ -35,6 +35,7 @@ struct lease_poll {
 	const char *instance; /* of the agent's process; NULL: unknown */
 	json_t *held;         /* array of lease ids, borrowed */
 	json_t *features;     /* array, borrowed; NULL: unchanged */
+	json_t *calibration;  /* checked; NULL: unchanged */
 	int64_t arrived;      /* when the poll arrived */
 	bool has_offset;
 	int64_t offset_us; /* agent's clock minus ours */

@@ -58,7 +58,8 @@ static int serve_further(struct store *s, struct db *db, int64_t agent_id,
 }
 
 static int enrol(struct store *s, struct db *db, const struct agent_new *agent,
-		 const char *secret, const char *features, int64_t *ret_id)
+		 const char *secret, const char *features,
+		 const char *calibration, int64_t *ret_id)
 {
 	uint8_t secret_hashed[SECRET_HASH_BYTES] = {0};
 	int64_t pool = 0;
@@ -78,12 +79,14 @@ static int enrol(struct store *s, struct db *db, const struct agent_new *agent,
 		DB_I(agent->capacity),
 		db_text(agent->address),
 		DB_I(agent->now),
+		db_text(calibration),
 	};
 	err = lease_integer(db,
 			    "INSERT INTO agent (pool_id, name, secret_hash, "
 			    "version, protocol, features_json, capacity, "
-			    "address, last_seen, created_at) VALUES ($1, $2, "
-			    "$3, $4, $5, $6, $7, $8, $9, $9) RETURNING id",
+			    "address, last_seen, created_at, calibration_json) "
+			    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, "
+			    "$10) RETURNING id",
 			    LEASE_PARAMS(params), ret_id);
 	return err ? err : serve_further(s, db, *ret_id, agent->further_tokens);
 }
@@ -94,20 +97,28 @@ int store_agent_enrol(struct store *s, const struct agent_new *agent,
 	char *features = agent->features
 				 ? json_dumps(agent->features, JSON_COMPACT)
 				 : NULL;
+	char *calibration = agent->calibration ? json_dumps(agent->calibration,
+							    JSON_COMPACT)
+					       : NULL;
 	int64_t id = 0;
 	struct db *db;
 	int err;
 
-	if (agent->features && !features)
+	if ((agent->features && !features) ||
+	    (agent->calibration && !calibration)) {
+		free(features);
+		free(calibration);
 		return -ENOMEM;
+	}
 	secret_token(secret);
 	err = store_write_begin(s, &db);
 	if (!err) {
 		err = enrol(s, db, agent, secret, features ? features : "[]",
-			    &id);
+			    calibration, &id);
 		err = store_write_end(s, err);
 	}
 	free(features);
+	free(calibration);
 	if (err < 0)
 		return err;
 	*ret_id = id;

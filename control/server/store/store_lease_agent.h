@@ -21,6 +21,7 @@ struct agent_new {
 	const json_t
 		*further_tokens; /* of more pools; array of texts; or NULL */
 	json_t *features;        /* NULL: none */
+	json_t *calibration;     /* checked; NULL: none */
 	int64_t capacity;
 	const char *address; /* may be NULL */
 	int64_t now;

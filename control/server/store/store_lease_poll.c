@@ -20,7 +20,7 @@
  * future was noted while the clock was set back, with a time read before.
  * @return 1; -ESTALE it is not the latest; -ENOENT; -EIO */
 static int note_agent(struct db *db, const struct lease_poll *poll,
-		      const char *features)
+		      const char *features, const char *calibration)
 {
 	const struct db_value params[] = {
 		DB_I(poll->agent_id),
@@ -30,20 +30,23 @@ static int note_agent(struct db *db, const struct lease_poll *poll,
 				 : (struct db_value){.type = DB_NULL},
 		db_text(features),
 		DB_I(lease_clock_ms()),
-		db_text(poll->instance)};
+		db_text(poll->instance),
+		db_text(calibration)};
 	int64_t there;
 	int err;
 
-	err = lease_exec(db,
-			 "UPDATE agent SET polled_at = $2, draining = $3, "
-			 "disconnected = 0, clock_offset_us = "
-			 "coalesce($4, clock_offset_us), features_json = "
-			 "coalesce($5, features_json), last_seen = CASE WHEN "
-			 "last_seen > $2 THEN last_seen ELSE $2 END "
-			 "WHERE id = $1 AND (coalesce(polled_at, 0) <= $2 "
-			 "OR polled_at > $6) AND (left_instance IS NULL OR "
-			 "left_instance <> coalesce($7, ''))",
-			 LEASE_PARAMS(params));
+	err = lease_exec(
+		db,
+		"UPDATE agent SET polled_at = $2, draining = $3, "
+		"disconnected = 0, clock_offset_us = "
+		"coalesce($4, clock_offset_us), features_json = "
+		"coalesce($5, features_json), calibration_json = "
+		"coalesce($8, calibration_json), last_seen = CASE WHEN "
+		"last_seen > $2 THEN last_seen ELSE $2 END "
+		"WHERE id = $1 AND (coalesce(polled_at, 0) <= $2 "
+		"OR polled_at > $6) AND (left_instance IS NULL OR "
+		"left_instance <> coalesce($7, ''))",
+		LEASE_PARAMS(params));
 	if (err)
 		return err;
 	err = lease_integer(db, "SELECT count(*) FROM agent WHERE id = $1",
@@ -374,19 +377,26 @@ int lease_poll(struct store *s, const struct lease_poll *poll,
 	char *features = poll->features
 				 ? json_dumps(poll->features, JSON_COMPACT)
 				 : NULL;
+	char *calibration =
+		poll->calibration ? json_dumps(poll->calibration, JSON_COMPACT)
+				  : NULL;
 	bool spread = false;
 	struct db *db;
-	int err = jobs && (features || !poll->features) ? 0 : -ENOMEM;
+	int err = jobs && (features || !poll->features) &&
+				  (calibration || !poll->calibration)
+			  ? 0
+			  : -ENOMEM;
 
 	if (!err)
 		err = store_write_begin(s, &db);
 	if (!err) {
-		err = note_agent(db, poll, features);
+		err = note_agent(db, poll, features, calibration);
 		if (err > 0)
 			err = answer_poll(s, db, poll, times, jobs, &spread);
 		err = store_write_end(s, err);
 	}
 	free(features);
+	free(calibration);
 	if (err < 0) {
 		json_decref(jobs);
 		return err;
