@@ -1,12 +1,25 @@
 #include "control/render/figures.h"
 
+#include "base/str.h"
 #include "control/wire/text.h"
 
+#include <math.h>
 #include <string.h>
 
 double figure_average(const struct figure *f)
 {
 	return f->sum / (double)f->n;
+}
+
+const char *figure_bound(char text[static FIGURES_BOUND_BYTES],
+			 const struct figure *f, const struct figure *bound)
+{
+	text[0] = '\0';
+	/* a tiny excess of a decimal fraction in binary is not rounded up */
+	if (f->n && bound->n == f->n)
+		(void)str_print(text, FIGURES_BOUND_BYTES, " ± %.2f",
+				ceil(bound->max * 100 - 1e-9) / 100);
+	return text;
 }
 
 static void figure_add(struct figure *f, const json_t *value)
@@ -67,6 +80,11 @@ static void add_stream(struct role_figures *r, const json_t *stream)
 		json_object_get(json_object_get(stream, "jitter_ms"), "avg"));
 	figure_add(&r->rtt_ms,
 		   json_object_get(json_object_get(stream, "rtt_ms"), "avg"));
+	figure_add(&r->loss_bound_pct,
+		   json_object_get(stream, "loss_bound_pct"));
+	figure_add(&r->jitter_bound_ms,
+		   json_object_get(stream, "jitter_bound_ms"));
+	figure_add(&r->rtt_bound_ms, json_object_get(stream, "rtt_bound_ms"));
 }
 
 static void add_call(struct role_figures *r, const json_t *call)

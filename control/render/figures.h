@@ -35,7 +35,20 @@ struct role_figures {
 	struct figure loss_pct;
 	struct figure jitter_ms;
 	struct figure rtt_ms;
+	/* their error bounds, of streams that an agent with a calibration measured */
+	struct figure loss_bound_pct;
+	struct figure jitter_bound_ms;
+	struct figure rtt_bound_ms;
 };
+
+#define FIGURES_BOUND_BYTES 32
+
+/**
+ * The error bound of a figure, for a text beside it: the largest, rounded up.
+ * @return " ± 0.05"; "" if not each stream has one
+ */
+const char *figure_bound(char text[static FIGURES_BOUND_BYTES],
+			 const struct figure *f, const struct figure *bound);
 
 /** Average. n > 0 */
 double figure_average(const struct figure *f);

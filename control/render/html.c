@@ -282,23 +282,30 @@ static void verdicts(struct document *d, const json_t *report)
 	document_put(d, "</section>\n");
 }
 
-static void average_max(struct document *d, const struct figure *f)
+/* @param bound  of the average; all zero: none */
+static void average_max(struct document *d, const struct figure *f,
+			const struct figure *bound)
 {
+	char error[FIGURES_BOUND_BYTES];
+
 	if (f->n)
-		document_print(d, "<td>%.2f / %.2f</td>", figure_average(f),
-			       f->max);
+		document_print(d, "<td>%.2f%s / %.2f</td>", figure_average(f),
+			       figure_bound(error, f, bound), f->max);
 	else
 		document_put(d, "<td>–</td>");
 }
 
 static void role_row(struct document *d, const struct role_figures *r)
 {
+	static const struct figure no_bound;
+	char error[FIGURES_BOUND_BYTES];
+
 	document_put(d, "<tr>");
 	cell(d, r->role);
 	document_print(d, "<td>%zu of %zu</td><td>%zu of %zu</td>",
 		       r->registered, r->registrations, r->established,
 		       r->calls);
-	average_max(d, &r->pdd_ms);
+	average_max(d, &r->pdd_ms, &no_bound);
 	if (r->mos.n) {
 		document_print(d, "<td>%.2f / %.2f ", r->mos.min,
 			       figure_average(&r->mos));
@@ -308,11 +315,13 @@ static void role_row(struct document *d, const struct role_figures *r)
 		document_put(d, "<td>–</td>");
 	}
 	if (r->loss_pct.n)
-		document_print(d, "<td>%.2f</td>", r->loss_pct.max);
+		document_print(
+			d, "<td>%.2f%s</td>", r->loss_pct.max,
+			figure_bound(error, &r->loss_pct, &r->loss_bound_pct));
 	else
 		document_put(d, "<td>–</td>");
-	average_max(d, &r->jitter_ms);
-	average_max(d, &r->rtt_ms);
+	average_max(d, &r->jitter_ms, &r->jitter_bound_ms);
+	average_max(d, &r->rtt_ms, &r->rtt_bound_ms);
 	document_put(d, "</tr>\n");
 }
 

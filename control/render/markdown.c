@@ -149,16 +149,24 @@ static void changes(struct document *d, const json_t *report)
 	document_put(d, "\n");
 }
 
-static void average_max(struct document *d, const struct figure *f)
+/* @param bound  of the average; all zero: none */
+static void average_max(struct document *d, const struct figure *f,
+			const struct figure *bound)
 {
+	char error[FIGURES_BOUND_BYTES];
+
 	if (f->n)
-		document_print(d, "| %.2f / %.2f ", figure_average(f), f->max);
+		document_print(d, "| %.2f%s / %.2f ", figure_average(f),
+			       figure_bound(error, f, bound), f->max);
 	else
 		document_put(d, "| - ");
 }
 
 static void role_row(struct document *d, const struct role_figures *r)
 {
+	static const struct figure no_bound;
+	char error[FIGURES_BOUND_BYTES];
+
 	cell(d, r->role);
 	if (r->registrations)
 		document_print(d, "| %zu of %zu ", r->registered,
@@ -166,7 +174,7 @@ static void role_row(struct document *d, const struct role_figures *r)
 	else
 		document_put(d, "| - ");
 	document_print(d, "| %zu of %zu ", r->established, r->calls);
-	average_max(d, &r->pdd_ms);
+	average_max(d, &r->pdd_ms, &no_bound);
 	if (r->mos.n)
 		document_print(d, "| %.2f / %.2f%s%s ", r->mos.min,
 			       figure_average(&r->mos),
@@ -174,11 +182,13 @@ static void role_row(struct document *d, const struct role_figures *r)
 	else
 		document_put(d, "| - ");
 	if (r->loss_pct.n)
-		document_print(d, "| %.2f ", r->loss_pct.max);
+		document_print(
+			d, "| %.2f%s ", r->loss_pct.max,
+			figure_bound(error, &r->loss_pct, &r->loss_bound_pct));
 	else
 		document_put(d, "| - ");
-	average_max(d, &r->jitter_ms);
-	average_max(d, &r->rtt_ms);
+	average_max(d, &r->jitter_ms, &r->jitter_bound_ms);
+	average_max(d, &r->rtt_ms, &r->rtt_bound_ms);
 	document_put(d, "|\n");
 }
 

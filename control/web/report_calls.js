@@ -11,11 +11,11 @@ const STREAM = [
   ['Packet time ms', 'ptime_ms'], ['Encryption', 'srtp_suite', (s) => s.srtp_suite || 'none'], ['SSRC', 'ssrc'],
   ['MOS', 'mos_total', (s) => (s.mos_total === undefined ? s.no_score : s.mos_total.toFixed(2))],
   ['Scale of MOS', 'mos_scale', (s) => (s.mos_declared ? `${s.mos_scale} (${s.mos_declared})` : s.mos_scale)],
-  ['R-factor', 'r_factor', (s) => fixed(s.r_factor, 1)], ['Packets', 'packets'], ['Lost', 'lost'], ['Loss %', 'loss_pct', (s) => fixed(s.loss_pct, 3)],
+  ['R-factor', 'r_factor', (s) => fixed(s.r_factor, 1)], ['Packets', 'packets'], ['Lost', 'lost'], ['Loss %', 'loss_pct', (s) => within(fixed(s.loss_pct, 3), s.loss_bound_pct)],
   ['Note on lost', 'lost_note'], ['Duplicates', 'duplicates'], ['Reordered', 'reordered'], ['Longest gap ms', 'gap_max_ms', (s) => fixed(s.gap_max_ms, 1)],
-  ['Jitter ms, average', 'jitter_ms.avg', (s) => s.jitter_ms && fixed(s.jitter_ms.avg, 3)],
+  ['Jitter ms, average', 'jitter_ms.avg', (s) => s.jitter_ms && within(fixed(s.jitter_ms.avg, 3), s.jitter_bound_ms)],
   ['Jitter ms, highest', 'jitter_ms.max', (s) => s.jitter_ms && fixed(s.jitter_ms.max, 3)],
-  ['Round trip ms', 'rtt_ms.avg', (s) => s.rtt_ms && fixed(s.rtt_ms.avg, 2)],
+  ['Round trip ms', 'rtt_ms.avg', (s) => s.rtt_ms && within(fixed(s.rtt_ms.avg, 2), s.rtt_bound_ms)],
   ['Unreported packets', 'last_report.unreported', (s) => s.last_report && s.last_report.unreported],
   ['Not authentic', 'srtp_auth_failed'], ['Replayed', 'srtp_replayed'],
   ['Discarded by a 60 ms buffer', 'fixed_buffer.discarded', (s) => s.fixed_buffer && s.fixed_buffer.discarded],
@@ -38,6 +38,14 @@ const STREAM = [
 
 function fixed(value, digits) {
   return typeof value === 'number' ? value.toFixed(digits) : undefined;
+}
+
+// The same for a line: "1.84 ± 0.05"; without a bound as short() has it.
+const shortWithin = (value, bound) => (typeof bound === 'number' && typeof value === 'number' ? within(value.toFixed(2), bound) : short(value));
+
+// A figure with the error bound of the agent that measured it, rounded up: "1.842 ± 0.05".
+function within(shown, bound) {
+  return typeof bound === 'number' && shown !== undefined ? `${shown} ± ${(Math.ceil(bound * 100 - 1e-9) / 100).toFixed(2)}` : shown;
 }
 
 function pathOf(c) {
@@ -92,8 +100,8 @@ function lines(model, calls, caption, options) {
     ['From, to', (c) => el('span', null, roleTag(model, c.role), ` ${figure(c.account)} ${c.direction === 'out' ? '→' : '←'} ${figure(c.peer).replace(/^sips?:/, '')}`), 'wide-only'],
     ['Post-dial ms', (c) => short(c.pdd_ms), 'num wide-only'], ['Talked s', (c) => short(talked(c)), 'num'],
     ['Heard', (c) => [inward(c).codec, inward(c).srtp_suite ? 'SRTP' : ''].filter(Boolean).join(', ') || '–', 'wide-only'],
-    ['MOS', (c) => figure(inward(c).mos_total, 2), 'num'], ['Loss %', (c) => short(inward(c).loss_pct), 'num'],
-    ['Jitter ms', (c) => short(inward(c).jitter_ms && inward(c).jitter_ms.avg), 'num wide-only'],
+    ['MOS', (c) => figure(inward(c).mos_total, 2), 'num'], ['Loss %', (c) => shortWithin(inward(c).loss_pct, inward(c).loss_bound_pct), 'num'],
+    ['Jitter ms', (c) => shortWithin(inward(c).jitter_ms && inward(c).jitter_ms.avg, inward(c).jitter_bound_ms), 'num wide-only'],
     ['Ended', (c) => (c.live ? stateNow(c).word : `${figure(c.end)}${c.code ? ` ${c.code}` : ''}`), 'wide-only']]);
   [...box.querySelectorAll('tbody tr')].forEach((tr, i) => {
     const button = tr.querySelector('button');

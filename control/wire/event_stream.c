@@ -223,6 +223,17 @@ void wire_stream_begin(struct writer *w, const struct stream_total *total,
 		write_reports(w, total);
 }
 
+void wire_stream_bounds(struct writer *w, const struct stream_total *total,
+			bool outgoing, const struct wire_calibration *c)
+{
+	if (c->has_jitter_bound && total->jitter_ms.n && !outgoing)
+		writer_real(w, "jitter_bound_ms", c->jitter_bound_ms);
+	if (c->has_rtt_bound && total->rtt_ms.n)
+		writer_real(w, "rtt_bound_ms", c->rtt_bound_ms);
+	if (c->has_loss_bound && total->has_loss && !outgoing)
+		writer_real(w, "loss_bound_pct", c->loss_bound_pct);
+}
+
 void wire_stream_sources(struct writer *w, const struct buf *sources)
 {
 	if (sources->used == 0)

@@ -125,6 +125,8 @@ void call_begun(struct call *c)
 	list_append(&calls->list, &c->le, c);
 	calls->listed++;
 	calls->up[c->outgoing]++;
+	if (calls->up[0] + calls->up[1] > calls->up_most)
+		calls->up_most = calls->up[0] + calls->up[1];
 	calls->begun[c->outgoing]++;
 }
 

@@ -44,6 +44,7 @@ struct calls {
 	uint32_t listed;   /* length of the list */
 	unsigned count;    /* for their names */
 	uint32_t up[2];    /* taken, placed: begun and not closed */
+	uint32_t up_most;  /* both, at a time */
 	uint32_t begun[2]; /* since calls_second() */
 	int64_t second_ns; /* of the last calls_second() */
 	bool abandoned;    /* a call was abandoned */

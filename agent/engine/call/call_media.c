@@ -216,6 +216,16 @@ static void take_source(struct call *c, const struct stream_source *source)
 		  strerror(-w.err));
 }
 
+/* With more calls at a time than were calibrated nothing is known about the errors. Other
+ * engines of the job have as many. */
+static bool bounds_hold(const struct calls *calls)
+{
+	const struct engine_settings *s = calls->settings;
+
+	return s->has_calibration && (uint64_t)calls->up_most * s->share.of <=
+					     s->calibration.bounds_calls;
+}
+
 static void take_total(struct call *c, const struct media_record *record)
 {
 	struct buf *text = &c->streams[record->outgoing];
@@ -224,6 +234,9 @@ static void take_total(struct call *c, const struct media_record *record)
 	text->used = 0;
 	writer_init(&w, text);
 	wire_stream_begin(&w, &record->u.total, record->outgoing);
+	if (bounds_hold(c->calls))
+		wire_stream_bounds(&w, &record->u.total, record->outgoing,
+				   &c->calls->settings->calibration);
 	if (!record->outgoing)
 		wire_stream_sources(&w, &c->sources);
 	if (!w.err)

@@ -110,6 +110,40 @@ static void test_call_unknown_figures_are_absent(void **state)
 		"\"streams\":[],\"t\":1700000000000001}");
 }
 
+static void bounds_are(const struct stream_total *total, bool outgoing,
+		       const struct wire_calibration *c, const char *text)
+{
+	struct buf buffer;
+	struct writer w = written(&buffer);
+
+	writer_open(&w, NULL, '{');
+	wire_stream_bounds(&w, total, outgoing, c);
+	writer_close(&w, '}');
+	is_json(read_back(&w), text);
+}
+
+/* Each beside the figure that it is of; what the peer counted has none of ours. */
+static void test_stream_bounds(void **state)
+{
+	const struct stream_total total = {
+		.has_loss = true, .jitter_ms = {.n = 1}, .rtt_ms = {.n = 1}};
+	const struct stream_total nothing = {.codec = "PCMU"};
+	const struct wire_calibration unknown = {.calls = 1};
+	const struct wire_calibration c = {.has_jitter_bound = true,
+					   .jitter_bound_ms = 0.25,
+					   .has_rtt_bound = true,
+					   .rtt_bound_ms = 0.5,
+					   .has_loss_bound = true};
+
+	(void)state;
+	bounds_are(&total, false, &c,
+		   "{\"jitter_bound_ms\":0.25,\"loss_bound_pct\":0.0,"
+		   "\"rtt_bound_ms\":0.5}");
+	bounds_are(&total, true, &c, "{\"rtt_bound_ms\":0.5}");
+	bounds_are(&nothing, false, &c, "{}");
+	bounds_are(&total, false, &unknown, "{}");
+}
+
 /* A stream's sources and its audio are members of the stream. */
 static void test_call_with_streams(void **state)
 {
@@ -431,6 +465,7 @@ int main(void)
 		cmocka_unit_test(test_state),
 		cmocka_unit_test(test_call_unknown_figures_are_absent),
 		cmocka_unit_test(test_call_end_of_an_older_agent),
+		cmocka_unit_test(test_stream_bounds),
 		cmocka_unit_test(test_call_with_streams),
 		cmocka_unit_test(test_stream_without_reports),
 		cmocka_unit_test(test_stream_reported),
