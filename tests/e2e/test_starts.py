@@ -178,3 +178,26 @@ def test_a_call_that_comes_without_a_port_is_refused(build):
     (failed,) = [c for c in engine.calls() if not c["established"]]
     assert "no port of the RTP range" in failed["reason"] and \
         "widen rtp_ports" in failed["reason"], failed
+
+
+def test_consultation_calls_are_no_calls_of_the_generator(build):
+    """Calls of a script besides: when they end, no other call may begin for them, and
+    all calls of the action are made."""
+    script = [["assert_established", "30000"], ["transfer_attended", "start adv"], ["hangup"]]
+    with callee() as peer, caller(build, peer, 8, max_total_calls=3, max_concurrent_calls=1,
+                                  calls_per_second=50, sipclient_actions=script) as engine:
+        engine.go(0)
+        engine.until(lambda: engine.ready >= 0 or engine.finish, "the calls are over", 60)
+        engine.end()
+    assert engine.finish["outcome"] == "completed", engine.finish
+    generated = [c["call"] for c in engine.calls() if "placed_for" not in c]
+    assert len(generated) == 3 and len(engine.calls()) == 6, engine.calls()
+    up = set()
+    for event in engine.events:
+        if event["kind"] != "state" or event.get("call") not in generated:
+            continue
+        if event["state"] == "CALL_OUTGOING":
+            up.add(event["call"])
+        elif event["state"] == "CALL_CLOSED":
+            up.remove(event["call"])
+        assert len(up) <= 1, up

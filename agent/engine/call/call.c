@@ -203,11 +203,17 @@ static void call_report(struct call *c)
 		call_record_figures(c, w.buf->data, w.buf->used);
 }
 
+/* A call or stream action placed it, not the script of a call or a REFER. */
+static bool is_generated(const struct call *c)
+{
+	return c->outgoing && !c->placed_for[0];
+}
+
 void call_finish(void *arg)
 {
 	struct call *c = arg;
 	struct calls *calls = c->calls;
-	bool generated = c->outgoing && !c->placed_for[0];
+	bool generated = is_generated(c);
 
 	call_report(c);
 	call_release(c);
@@ -449,7 +455,8 @@ void call_closed(struct call *c, const struct sip_call_info *told,
 		media_session_stop(c->media);
 	else
 		c->media_stopped = true;
-	c->calls->handlers.closed_h(c->outgoing, c->calls->arg);
+	if (is_generated(c) || !c->outgoing)
+		c->calls->handlers.closed_h(c->outgoing, c->calls->arg);
 	call_finish_soon(c);
 }
 

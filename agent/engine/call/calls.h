@@ -20,7 +20,8 @@ struct calls;
 
 /** What the calls of a role report. */
 struct calls_handlers {
-	/** The SIP dialog of a call has ended: another call may begin. */
+	/** The SIP dialog of a call has ended: another call may begin. Not of calls
+	 * that a script or a REFER placed. */
 	void (*closed_h)(bool outgoing, void *arg);
 	/** All figures of a call were reported. @param generated  a call or
 	 * stream action placed it */
