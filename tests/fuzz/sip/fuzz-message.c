@@ -1,14 +1,20 @@
 /*
- * Datagrams to a user agent with an account and an outgoing call: parser,
- * transactions, dialogs. The user agent has a subscription and accepts
- * subscriptions, and its second account (1003) challenges requests. An input
- * holds several messages, separated by NUL. Placeholders: %c, %t, %b, %n and %u
- * are Call-ID, tag, branch and CSeq number of our last INVITE and the user of
- * our Contact; %s and %q are Call-ID and tag of our SUBSCRIBE; %h is host and
- * port of our Via.
+ * Datagrams to a user agent with an account: parser, transactions, dialogs. The
+ * account accepts subscriptions; a second one (1003) challenges requests. An
+ * input holds several messages, separated by NUL, with placeholders:
+ * %c %t %b %n  Call-ID, tag, branch, CSeq number of the INVITE of our call
+ * %s %q %w %v  Call-ID, tag, branch, CSeq number of our SUBSCRIBE
+ * %i %f %r %m  Call-ID, tag, branch, CSeq number of our REGISTER
+ * %u           user of our Contact
+ * %h           host and port of our Via
+ * Call, subscription, registration and second account are made only for an
+ * input that names them: they would be most of the time of any other.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+
+#include "base/random.h"
 
 #include "sip/call/call_control.h"
 #include "sip/call/call_internal.h"
@@ -32,41 +38,11 @@
 static const struct sip_tls tls = {.verify = false};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-const char *__asan_default_options(void);
 
 /*
- * An input makes some 400 allocations. Recording a stack for each would cost
- * more than the input, as the record is not in the processor's cache.
- */
-const char *__asan_default_options(void)
-{
-	return "quarantine_size_mb=8:malloc_context_size=8";
-}
-
-/*
- * An input takes some 2700 branches, most of them the same in every input.
- * Weighing them by rarity (-entropic) would double the time of an input.
- */
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-	static char option[] = "-entropic=0";
-	static char *words[64];
-	int count = *argc;
-
-	if (count + 2 > (int)(sizeof(words) / sizeof(words[0])))
-		return 0;
-	memcpy(words, *argv, (size_t)count * sizeof(words[0]));
-	memmove(words + 2, words + 1, (size_t)(count - 1) * sizeof(words[0]));
-	words[1] = option; /* if it is given twice, the last one wins */
-	*argc = count + 1;
-	*argv = words;
-	return 0;
-}
-
-/*
- * Replaces libre's functions, which ask OpenSSL. Here every input gets the same
- * numbers, so that its behaviour can be reproduced, at no cost.
+ * Replaces libc's function and those of libre, which ask OpenSSL. Here every
+ * input gets the same numbers, so that its behaviour can be reproduced, at no
+ * cost.
  */
 static uint64_t chance;
 
@@ -86,6 +62,24 @@ uint16_t rand_u16(void)
 	return (uint16_t)(rand_u64() >> 48);
 }
 
+ssize_t getrandom(void *dst, size_t bytes, unsigned int flags)
+{
+	uint8_t *at = dst;
+
+	(void)flags;
+	for (size_t i = 0; i < bytes; i++)
+		at[i] = (uint8_t)rand_u64();
+	return (ssize_t)bytes;
+}
+
+static void chance_begin(void)
+{
+	uint8_t rest[512];
+
+	random_fill(rest, sizeof(rest)); /* what the last input left */
+	chance = 1;
+}
+
 /*
  * Replaces libc's: nobody listens at the destinations, and the kernel's error
  * for it would cost a fifth of an input.
@@ -101,13 +95,20 @@ ssize_t sendto(int fd, const void *data, size_t len, int flags,
 	return (ssize_t)len;
 }
 
+/* What a response must repeat of a request. */
+struct sent {
+	char callid[64];
+	char tag[64];
+	char branch[64];
+	char cseq[16];
+};
+
 struct fuzz {
 	struct sip_ua *ua;
 	struct sip_account *account, *second;
 	struct sip_call *call, *incoming;
 	struct sip_subscription *subscription;
-	char branch[64];
-	char cseq[16];
+	struct sent invite, subscribe, registration;
 	char host[64];
 };
 
@@ -126,26 +127,45 @@ static const struct media_local *media(void)
 	return &local;
 }
 
+static bool begins(const struct sip_trace *trace, const char *method)
+{
+	return trace->len > strlen(method) &&
+	       memcmp(trace->data, method, strlen(method)) == 0;
+}
+
+/* What stands behind a name, until a character of 'end'. */
+static void take(char *dst, size_t size, const struct sip_trace *trace,
+		 const char *name, const char *end)
+{
+	const char *p = memmem(trace->data, trace->len, name, strlen(name));
+	struct pl value;
+
+	if (!p)
+		return;
+	value.p = p + strlen(name);
+	value.l = strcspn(value.p, end);
+	(void)pl_strcpy(&value, dst, size);
+}
+
 static void sent_handler(const struct sip_trace *trace, void *arg)
 {
 	struct fuzz *f = arg;
-	const char *p;
-	struct pl branch;
+	struct sent *sent = NULL;
 
-	if (!trace->sent || trace->len < 7 || memcmp(trace->data, "INVITE ", 7))
+	if (!trace->sent)
 		return;
-	p = memmem(trace->data, trace->len, "branch=", 7);
-	if (!p)
+	if (begins(trace, "INVITE "))
+		sent = &f->invite;
+	else if (begins(trace, "REGISTER "))
+		sent = &f->registration;
+	else if (begins(trace, "SUBSCRIBE "))
+		sent = &f->subscribe;
+	else
 		return;
-	branch.p = p + 7;
-	branch.l = strcspn(branch.p, ";\r");
-	(void)pl_strcpy(&branch, f->branch, sizeof(f->branch));
-	p = memmem(trace->data, trace->len, "CSeq: ", 6);
-	if (!p)
-		return;
-	branch.p = p + 6;
-	branch.l = strspn(branch.p, "0123456789");
-	(void)pl_strcpy(&branch, f->cseq, sizeof(f->cseq));
+	take(sent->branch, sizeof(sent->branch), trace, "branch=", ";\r");
+	take(sent->tag, sizeof(sent->tag), trace, "tag=", ";\r");
+	take(sent->callid, sizeof(sent->callid), trace, "Call-ID: ", "\r");
+	take(sent->cseq, sizeof(sent->cseq), trace, "CSeq: ", " ");
 }
 
 static void call_handler(struct sip_call *call, enum sip_call_event event,
@@ -239,71 +259,153 @@ static void refer_handler(struct sip_account *account,
 	(void)sip_referral_free(referral);
 }
 
-/* What the user agent does besides calls. */
-static void events_begin(struct fuzz *f)
+/* The letters of the placeholders of an input, a bit for each. */
+static uint32_t letters_named(const uint8_t *data, size_t size)
 {
-	static const struct sip_presence presence = {.open = true};
-	static const struct sip_mwi mwi = {.waiting = true};
-	static const struct sip_event_state both = {&presence, &mwi};
+	const uint8_t *end = data + size;
+	uint32_t named = 0;
+
+	while ((data = memchr(data, '%', (size_t)(end - data))) &&
+	       ++data < end) {
+		if (*data >= 'a' && *data <= 'z')
+			named |= UINT32_C(1) << (*data - 'a');
+	}
+	return named;
+}
+
+static bool is_named(uint32_t named, const char *letters)
+{
+	for (; *letters; letters++) {
+		if (named & UINT32_C(1) << (*letters - 'a'))
+			return true;
+	}
+	return false;
+}
+
+static const struct sip_presence presence = {.open = true};
+
+static void second_begin(struct fuzz *f,
+			 const struct sip_account_params *params)
+{
 	static const struct sip_event_state one = {&presence, NULL};
 	static const struct sip_user user = {"2001", "secret"};
+	static struct sip_digest_server *verifier;
 	const struct sip_digest_server_params check = {
 		.code = 401, .all = true, .users = &user, .user_count = 1};
-	const struct sip_subscribe_params watch = {
-		.expires_s = 60, .handler = subscription_handler, .arg = f};
-	static struct sip_digest_server *verifier;
+	struct sip_account_params second = *params;
 
+	second.username = "1003";
 	if ((!verifier && sip_digest_server_new(&verifier, &check)) ||
-	    sip_account_serve(f->account, &both, watcher_handler, f) ||
+	    sip_account_new(&f->second, f->ua, &second) ||
 	    sip_account_serve(f->second, &one, watcher_handler, f))
 		abort();
 	(void)sip_account_verify(f->second, verifier);
-	(void)sip_subscribe(&f->subscription, f->account, &watch);
 }
 
-static const char *event_word(const struct fuzz *f, uint8_t letter)
+/* The account, and what the input names of it. */
+static void begin(struct fuzz *f, const uint8_t *data, size_t size)
+{
+	static const struct sip_mwi mwi = {.waiting = true};
+	static const struct sip_event_state both = {&presence, &mwi};
+	const struct sip_account_params account = {
+		.username = "1001",
+		.password = "secret",
+		.target = {"127.0.0.1", 9, SIP_TRANSPORT_UDP},
+		.tls = &tls,
+		.account_h = account_handler,
+		.incoming_h = incoming_handler,
+		.arg = f,
+	};
+	const struct sip_call_options options = {.prack = SIP_PRACK_SUPPORTED};
+	const struct sip_call_params call = {
+		.uri = "1002",
+		.media = media(),
+		.options = &options,
+		.call_h = call_handler,
+		.arg = f,
+	};
+	const struct sip_subscribe_params watch = {
+		.expires_s = 60, .handler = subscription_handler, .arg = f};
+	uint32_t named = letters_named(data, size);
+
+	if (sip_account_new(&f->account, f->ua, &account) ||
+	    sip_account_mwi(f->account, mwi_handler) ||
+	    sip_account_refer(f->account, refer_handler) ||
+	    sip_account_serve(f->account, &both, watcher_handler, f))
+		abort();
+	if (memmem(data, size, "1003", 4))
+		second_begin(f, &account);
+	sip_account_call_options(f->account, &options);
+	if (is_named(named, "sqwv"))
+		(void)sip_subscribe(&f->subscription, f->account, &watch);
+	if (is_named(named, "ifrm"))
+		(void)sip_account_register(f->account);
+	if (is_named(named, "ctbn"))
+		(void)sip_call_dial(&f->call, f->account, &call);
+}
+
+/* @return NULL: it stands for itself */
+static const char *word_of(const struct fuzz *f, uint8_t letter)
 {
 	const struct event_dialog *d = (const void *)f->subscription;
 
-	if (!d || !d->dialog)
+	switch (letter) {
+	case 'c':
+		return f->call ? dialog_callid(f->call->dialog) : NULL;
+	case 't':
+		return f->call ? dialog_local_tag(f->call->dialog) : NULL;
+	case 'b':
+		return f->invite.branch;
+	case 'n':
+		return f->invite.cseq;
+	case 's':
+		return d && d->dialog ? dialog_callid(d->dialog) : NULL;
+	case 'q':
+		return d && d->dialog ? dialog_local_tag(d->dialog) : NULL;
+	case 'w':
+		return f->subscribe.branch;
+	case 'v':
+		return f->subscribe.cseq;
+	case 'i':
+		return f->registration.callid;
+	case 'f':
+		return f->registration.tag;
+	case 'r':
+		return f->registration.branch;
+	case 'm':
+		return f->registration.cseq;
+	case 'u':
+		return originator_contact_user(f->account->origin);
+	case 'h':
+		return f->host;
+	default:
 		return NULL;
-	return letter == 's'   ? dialog_callid(d->dialog)
-	       : letter == 'q' ? dialog_local_tag(d->dialog)
-			       : NULL;
+	}
 }
 
+/* With memchr() and memcpy(), as a comparison for each octet would be recorded
+ * by libFuzzer. */
 static size_t fill(char *dst, const uint8_t *text, size_t len,
 		   const struct fuzz *f)
 {
+	const uint8_t *end = text + len;
 	size_t used = 0;
 
-	for (size_t i = 0; i < len && used < TEXT_MAX; i++) {
-		const char *word = NULL;
+	while (text < end) {
+		const uint8_t *sign = memchr(text, '%', (size_t)(end - text));
+		const char *word =
+			sign && sign + 1 < end ? word_of(f, sign[1]) : NULL;
+		size_t plain = (size_t)((sign ? sign + !word : end) - text);
+		size_t more = word ? strlen(word) : 0;
 
-		if (text[i] == '%' && i + 1 < len && f->call) {
-			word = text[i + 1] == 'c'
-				       ? dialog_callid(f->call->dialog)
-			       : text[i + 1] == 't'
-				       ? dialog_local_tag(f->call->dialog)
-			       : text[i + 1] == 'b' ? f->branch
-			       : text[i + 1] == 'n' ? f->cseq
-						    : NULL;
-		}
-		if (text[i] == '%' && i + 1 < len && text[i + 1] == 'u')
-			word = originator_contact_user(f->account->origin);
-		if (text[i] == '%' && i + 1 < len && text[i + 1] == 'h')
-			word = f->host;
-		if (text[i] == '%' && i + 1 < len && !word)
-			word = event_word(f, text[i + 1]);
-		if (!word) {
-			dst[used++] = (char)text[i];
-			continue;
-		}
-		if (used + strlen(word) > TEXT_MAX)
+		if (used + plain + more > TEXT_MAX)
 			break;
-		memcpy(dst + used, word, strlen(word));
-		used += strlen(word);
-		i++;
+		memcpy(dst + used, text, plain);
+		used += plain;
+		if (word)
+			memcpy(dst + used, word, more);
+		used += more;
+		text += plain + (word ? 2 : 0);
 	}
 	return used;
 }
@@ -361,7 +463,7 @@ static struct sip_ua *ua_of(struct fuzz *f)
 	if (!ua && (sip_loop_init() || sip_ua_new(&ua, &params) ||
 		    sip_account_new(&anchor, ua, &nobody)))
 		abort();
-	chance = 1;
+	chance_begin();
 	ua->arg = f;
 	ua->contact_count = 1;
 	return ua;
@@ -383,37 +485,10 @@ static void ua_empty(struct sip_ua *ua)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz f = {.ua = ua_of(&f)};
-	const struct sip_account_params account = {
-		.username = "1001",
-		.password = "secret",
-		.target = {"127.0.0.1", 9, SIP_TRANSPORT_UDP},
-		.tls = &tls,
-		.account_h = account_handler,
-		.incoming_h = incoming_handler,
-		.arg = &f,
-	};
-	struct sip_account_params second = account;
-	const struct sip_call_options options = {.prack = SIP_PRACK_SUPPORTED};
-	const struct sip_call_params call = {
-		.uri = "1002",
-		.media = media(),
-		.options = &options,
-		.call_h = call_handler,
-		.arg = &f,
-	};
 
-	second.username = "1003";
-	if (sip_account_new(&f.account, f.ua, &account) ||
-	    sip_account_new(&f.second, f.ua, &second) ||
-	    sip_account_mwi(f.account, mwi_handler) ||
-	    sip_account_refer(f.account, refer_handler))
-		abort();
 	(void)re_snprintf(f.host, sizeof(f.host), "%J",
 			  transport_laddr(f.ua->transport));
-	events_begin(&f);
-	sip_account_call_options(f.account, &options);
-	(void)sip_account_register(f.account);
-	(void)sip_call_dial(&f.call, f.account, &call);
+	begin(&f, data, size);
 	feed(&f, data, size);
 	f.call = sip_call_free(f.call);
 	f.incoming = sip_call_free(f.incoming);
