@@ -76,6 +76,8 @@ struct capture_counters {
 	uint64_t left_out; /* datagrams and segments that the filter excludes */
 	uint64_t negative_rtt;
 	uint64_t unmatched_reports; /* LSR of no sender report seen here */
+	uint64_t
+		reporters_left_out; /* round trips of those above the ceiling */
 };
 
 /** The brief figures: one buffer model and the losses behind it. */

@@ -78,8 +78,10 @@ static void add_rtt(struct reports *r, const struct rtcp_item *item,
 	struct reporter *reporter = find_reporter(r, item->ssrc);
 	struct reporter_rtt *rtt;
 
-	if (!reporter)
+	if (!reporter) {
+		r->left_out++;
 		return;
+	}
 	rtt = item->kind == RTCP_ITEM_REPORT ? &reporter->by_report
 					     : &reporter->by_dlrr;
 	histogram_add(&rtt->all, rtt_ms);
@@ -147,6 +149,7 @@ void reports_count(const struct reports *r, struct capture_counters *ret)
 {
 	ret->negative_rtt = 0;
 	ret->unmatched_reports = 0;
+	ret->reporters_left_out = r->left_out;
 	for (size_t i = 0; r->tap && i < REPORT_TAPS; i++) {
 		ret->negative_rtt += r->tap[i].negative;
 		ret->unmatched_reports += r->tap[i].unmatched;

@@ -25,6 +25,7 @@ struct reports {
 	struct rtcp_tap *tap;    /* REPORT_TAPS; NULL: nothing taken yet */
 	struct flow_table table; /* SSRC only */
 	struct reporter **reporter;
+	uint64_t left_out; /* round trips of reporters above the ceiling */
 	struct samples_budget *budget;
 	bool keep;
 	struct chain_file file;
@@ -53,7 +54,7 @@ bool reports_is_rtcp(const uint8_t *data, size_t bytes);
 
 /** Hand out the round-trip times of each reporter. */
 void reports_walk(struct reports *r, capture_reporter_h *handler, void *arg);
-/** Fill in negative_rtt and unmatched_reports. */
+/** Fill in negative_rtt, unmatched_reports and reporters_left_out. */
 void reports_count(const struct reports *r, struct capture_counters *ret);
 
 #endif

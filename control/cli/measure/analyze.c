@@ -128,6 +128,11 @@ void analyze_note_capture(struct analyze_report *r)
 			     "%" PRIu64 " RTCP reports give a negative round "
 			     "trip and were not used",
 			     n->negative_rtt);
+	if (n->reporters_left_out)
+		analyze_note(r,
+			     "%" PRIu64 " round-trip times are of more than "
+			     "%d RTCP reporters and were left out",
+			     n->reporters_left_out, CAPTURE_REPORTERS_MAX);
 }
 
 static void add_notes(struct analyze_report *r)
