@@ -20,11 +20,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Maximum of pairs checked; those of lowest priority are not formed (RFC 8445
- * section 6.1.2.5). */
-#define ICE_PAIRS_MAX 60
 /* The peer's candidates: from its SDP, and peer reflexive ones */
 #define ICE_REMOTES_MAX 20
+/* Each of them, directly and over the relay */
+#define ICE_PAIRS_MAX (2 * ICE_REMOTES_MAX)
 /* Our candidates: from our SDP, and peer reflexive ones */
 #define ICE_LOCALS_MAX 20
 /* Checks kept that arrive before the peer's SDP. Further ones are answered but

@@ -121,7 +121,7 @@ struct pair *ice_pair(struct ice *ice, bool relayed, size_t remote)
 		    ice->pairs[i].remote == remote)
 			return &ice->pairs[i];
 	}
-	if (base == NONE || ice->pair_count == ICE_PAIRS_MAX ||
+	if (base == NONE ||
 	    ice->locals[base].addr.ss.ss_family != r->addr.ss.ss_family)
 		return NULL;
 	pair = &ice->pairs[ice->pair_count++];

@@ -104,7 +104,7 @@ uint32_t ice_priority(enum media_candidate_type type, uint8_t component);
 size_t ice_local_find(const struct ice *ice, uint8_t component,
 		      const struct media_addr *addr);
 /** Find the pair of this base and remote candidate, or create it.
- * @return NULL: no room, or we have no such base */
+ * @return NULL: we have no such base */
 struct pair *ice_pair(struct ice *ice, bool relayed, size_t remote);
 
 /* ---- ice_check.c ---- */
