@@ -258,6 +258,26 @@ static void test_ceilings(void **state)
 	sample_collector_free(c);
 }
 
+static void test_samples_have_a_ceiling(void **state)
+{
+	struct sample_collector *c;
+	json_t *points = json_array();
+
+	(void)state;
+	assert_int_equal(sample_collector_new(&c, "callee", 10), 0);
+	for (unsigned i = 0; i < COLLECT_SAMPLES_MAX + 2; i++)
+		sample_collector_add(c, true, MEASURE_rtp_mos, T0 * NS_PER_S,
+				     1);
+	assert_int_equal(sample_collector_dropped(c), 2);
+	/* of each figure so many */
+	sample_collector_add(c, true, MEASURE_rtp_jitter, T0 * NS_PER_S, 1);
+	assert_int_equal(sample_collector_dropped(c), 2);
+	sample_collector_close(c, INT64_MAX, gather, points);
+	assert_int_equal(json_array_size(points), 2);
+	json_decref(points);
+	sample_collector_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -267,6 +287,7 @@ int main(void)
 		cmocka_unit_test(test_seconds_of_two_streams),
 		cmocka_unit_test(test_what_is_unknown_is_absent),
 		cmocka_unit_test(test_ceilings),
+		cmocka_unit_test(test_samples_have_a_ceiling),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

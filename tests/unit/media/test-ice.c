@@ -1,6 +1,6 @@
 /* Two ICE agents on a simulated network with NATs, loss and strangers. */
 #include "base/clock.h"
-#include "media/nat/ice.h"
+#include "media/nat/ice_internal.h"
 #include "media/nat/stun_message.h"
 #include "media/socket.h"
 
@@ -514,19 +514,15 @@ static void test_strangers(void **state)
  * Checks with the right password from many unknown addresses: at most
  * ICE_REMOTES_MAX remote candidates are stored.
  */
-static void test_remotes_bounded(void **state)
+/* Checks of 500 addresses that know the password of agent 0. */
+static void checks_of_many(struct world *w)
 {
-	struct world w;
+	const char *pwd = ice_local(w->agents[0])->pwd;
 	char name[2 * MEDIA_ICE_UFRAG_BYTES];
-	const char *pwd;
 	uint32_t priority = 1;
-	(void)state;
 
-	world_open(&w, false, false);
-	start(&w, 0, 1, true);
-	pwd = ice_local(w.agents[0])->pwd;
-	snprintf(name, sizeof(name), "%s:%s", ice_local(w.agents[0])->ufrag,
-		 ice_local(w.agents[1])->ufrag);
+	snprintf(name, sizeof(name), "%s:%s", ice_local(w->agents[0])->ufrag,
+		 ice_local(w->agents[1])->ufrag);
 	for (uint16_t port = 1000; port < 1500; port++) {
 		const struct ice_path from = {
 			.component = 1, .peer = addr("203.0.113.9", port)};
@@ -545,8 +541,35 @@ static void test_remotes_bounded(void **state)
 		size_t bytes;
 
 		assert_int_equal(stun_message_write(data, &bytes, &draft), 0);
-		ice_input(w.agents[0], &from, data, bytes, w.now_ns);
+		ice_input(w->agents[0], &from, data, bytes, w->now_ns);
 	}
+}
+
+static void test_remotes_bounded(void **state)
+{
+	struct world w;
+	(void)state;
+
+	world_open(&w, false, false);
+	start(&w, 0, 1, true);
+	checks_of_many(&w);
+	start(&w, 1, 1, false);
+	run_ms(&w, 5000);
+	check_connected(&w, 1);
+	assert_int_equal(w.agents[0]->remote_count, ICE_REMOTES_MAX);
+	world_close(&w);
+}
+
+/* Before the answer, with the candidates of the peer. */
+static void test_early_checks_bounded(void **state)
+{
+	struct world w;
+	(void)state;
+
+	world_open(&w, false, false);
+	checks_of_many(&w);
+	assert_int_equal(w.agents[0]->early_count, ICE_EARLY_MAX);
+	start(&w, 0, 1, true);
 	start(&w, 1, 1, false);
 	run_ms(&w, 5000);
 	check_connected(&w, 1);
@@ -568,6 +591,7 @@ int main(void)
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_strangers),
 		cmocka_unit_test(test_remotes_bounded),
+		cmocka_unit_test(test_early_checks_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
