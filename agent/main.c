@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/version.h"
+#include "base/wiped_memory.h"
 #include "media/analysis/emodel_values.h"
 
 #include <errno.h>
@@ -333,6 +334,8 @@ int main(int argc, char **argv)
 	log_setup(LOG_LEVEL_INFO, "offhook");
 	umask(077); /* secrets and results: no access for others */
 	core_dump_disable();
+	json_set_alloc_funcs(wiped_malloc,
+			     wiped_free); /* jobs have passwords */
 	/* No other process of this user may read our memory, not even an engine that a
 	 * peer has taken over. Also no core where core_pattern is a program, to which
 	 * the limit does not apply. */

@@ -1,5 +1,7 @@
 #include "base/buf.h"
 
+#include "base/wiped_memory.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,10 +15,18 @@ void buf_init(struct buf *b, size_t ceiling_bytes)
 	*b = (struct buf){.ceiling = ceiling_bytes};
 }
 
+void buf_init_secret(struct buf *b, size_t ceiling_bytes)
+{
+	*b = (struct buf){.ceiling = ceiling_bytes, .secret = true};
+}
+
 void buf_release(struct buf *b)
 {
-	free(b->data);
-	buf_init(b, b->ceiling);
+	if (b->secret)
+		wiped_free(b->data);
+	else
+		free(b->data);
+	*b = (struct buf){.ceiling = b->ceiling, .secret = b->secret};
 }
 
 static int reserve(struct buf *b, size_t more)
@@ -31,7 +41,8 @@ static int reserve(struct buf *b, size_t more)
 		return 0;
 	while (size < need)
 		size *= 2;
-	data = realloc(b->data, size);
+	data = b->secret ? wiped_realloc(b->data, size)
+			 : realloc(b->data, size);
 	if (!data)
 		return -ENOMEM;
 	b->data = data;
@@ -112,5 +123,7 @@ void buf_consume(struct buf *b, size_t n)
 		return;
 	memmove(b->data, b->data + n, b->used - n);
 	b->used -= n;
+	if (b->secret)
+		explicit_bzero(b->data + b->used, n);
 	b->data[b->used] = '\0';
 }

@@ -5,6 +5,7 @@
 #ifndef OFFHOOK_BASE_BUF_H
 #define OFFHOOK_BASE_BUF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct buf {
@@ -12,10 +13,15 @@ struct buf {
 	size_t used;
 	size_t allocated;
 	size_t ceiling; /* constant after init: used never exceeds it */
+	bool secret;    /* constant after init: what is left behind is wiped */
 };
 
 /** Start empty; nothing is allocated yet. */
 void buf_init(struct buf *b, size_t ceiling_bytes);
+
+/** The same, for text with passwords: bytes that were consumed, moved or released are
+ * overwritten. */
+void buf_init_secret(struct buf *b, size_t ceiling_bytes);
 
 /** Release the memory; the buffer is empty and usable again. */
 void buf_release(struct buf *b);

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/wiped_memory.h"
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -84,14 +85,10 @@ static void call_free(struct http_client_call *call)
 		curl_multi_remove_handle(call->http->multi, call->easy);
 	if (call->easy)
 		curl_easy_cleanup(call->easy);
-	if (call->body)
-		explicit_bzero(call->body, strlen(call->body));
-	if (call->answer.data)
-		explicit_bzero(call->answer.data, call->answer.allocated);
 	buf_release(&call->answer);
 	if (call->file_fd >= 0)
 		close(call->file_fd);
-	free(call->body);
+	wiped_free(call->body);
 	free(call->url);
 	free(call);
 }
@@ -454,8 +451,8 @@ static struct http_client_call *call_new(
 	call->arg = request->arg;
 	call->retry.due_h = on_retry;
 	call->retry.arg = call;
-	buf_init(&call->answer,
-		 call->raw ? request->raw_bytes : HTTP_ANSWER_BYTES);
+	buf_init_secret(&call->answer,
+			call->raw ? request->raw_bytes : HTTP_ANSWER_BYTES);
 	return call;
 }
 
@@ -614,7 +611,10 @@ int http_client_new(struct http_client **ret, struct event_loop *loop,
 {
 	struct http_client *http;
 
-	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+	/* what it receives and sends has the passwords of jobs */
+	if (curl_global_init_mem(CURL_GLOBAL_DEFAULT, wiped_malloc, wiped_free,
+				 wiped_realloc, wiped_strdup,
+				 wiped_calloc) != CURLE_OK)
 		return -EIO;
 	http = calloc(1, sizeof(*http));
 	if (!http)

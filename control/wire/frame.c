@@ -36,8 +36,9 @@ int wire_channel_new(struct wire_channel **ret, int fd)
 	if (!c)
 		return -ENOMEM;
 	c->fd = fd;
-	buf_init(&c->in, WIRE_FRAME_BYTES + READ_BYTES);
-	buf_init(&c->out, QUEUE_BYTES_MAX);
+	/* a job has passwords */
+	buf_init_secret(&c->in, WIRE_FRAME_BYTES + READ_BYTES);
+	buf_init_secret(&c->out, QUEUE_BYTES_MAX);
 	*ret = c;
 	return 0;
 }
@@ -46,11 +47,6 @@ struct wire_channel *wire_channel_free(struct wire_channel *c)
 {
 	if (c) {
 		close(c->fd);
-		/* Wipe: a job holds passwords. */
-		if (c->in.data)
-			explicit_bzero(c->in.data, c->in.allocated);
-		if (c->out.data)
-			explicit_bzero(c->out.data, c->out.allocated);
 		buf_release(&c->in);
 		buf_release(&c->out);
 		free(c);

@@ -78,20 +78,25 @@ def test_versions(server, authority, version, works):
             handshake()
 
 
-def test_call_through_tls(authority, tmp_path, ports, monkeypatch):
-    """The agent enrols, takes its job and uploads over https."""
+def bench_over_tls(authority, monkeypatch):
+    """From now on a Bench's controller has a certificate, and its agents trust the authority."""
     files = authority.issue("call")
 
     class TlsAgent(Agent):
         def __init__(self, *args, **kwargs):
             super().__init__(*args, ca_file=authority.file, **kwargs)
 
-    monkeypatch.setattr("bench.Agent", TlsAgent)
     class TlsLogged(Tls, Logged):
         def __init__(self, **conf):
             super().__init__(files, authority.file, **conf)
 
+    monkeypatch.setattr("bench.Agent", TlsAgent)
     monkeypatch.setattr("bench.Logged", TlsLogged)
+
+
+def test_call_through_tls(authority, tmp_path, ports, monkeypatch):
+    """The agent enrols, takes its job and uploads over https."""
+    bench_over_tls(authority, monkeypatch)
     with Bench(tmp_path, ports) as b:
         assert b.controller.url.startswith("https://")
         run, report = b.run(b.single_call(duration=3))

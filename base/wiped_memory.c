@@ -1,0 +1,45 @@
+#include "base/wiped_memory.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *wiped_malloc(size_t len)
+{
+	return malloc(len);
+}
+
+void *wiped_calloc(size_t count, size_t len)
+{
+	return calloc(count, len);
+}
+
+void *wiped_realloc(void *p, size_t len)
+{
+	const size_t before = p ? malloc_usable_size(p) : 0;
+	void *moved;
+
+	if (len <= before && len > 0)
+		return p;
+	moved = malloc(len);
+	if (!moved)
+		return NULL;
+	if (p) {
+		memcpy(moved, p, before < len ? before : len);
+		wiped_free(p);
+	}
+	return moved;
+}
+
+char *wiped_strdup(const char *text)
+{
+	return strdup(text);
+}
+
+void wiped_free(void *p)
+{
+	if (!p)
+		return;
+	explicit_bzero(p, malloc_usable_size(p));
+	free(p);
+}
