@@ -25,6 +25,14 @@
 		.fallback = (def), .check = (check_h), .allowed = (what) \
 	}
 
+static const char *check_calibration(const char *text)
+{
+	return strcmp(text, "allow") && strcmp(text, "warn") &&
+			       strcmp(text, "refuse")
+		       ? "is no such word"
+		       : NULL;
+}
+
 static const char *check_tls(const char *text)
 {
 	return strcmp(text, "auto") && strcmp(text, "on") && strcmp(text, "off")
@@ -93,6 +101,8 @@ static const struct conf_key keys[] = {
 	U32(key_runs_limit, 0, 1000000, "0"),
 	U32(project_runs_limit, 0, 1000000, "0"),
 	BYTES(project_bytes_limit, 0, RETENTION_BYTES_MAX, "0"),
+	TEXT(beyond_calibration, "warn", check_calibration,
+	     "allow, warn or refuse"),
 	TEXT(state_dir, "/var/lib/offhook-controller", conf_check_filled,
 	     "a directory"),
 	TEXT(database, "offhook.db", conf_check_filled,

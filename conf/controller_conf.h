@@ -41,6 +41,7 @@ struct controller_conf {
 	uint32_t key_runs_limit;     /* in progress, of a key or user */
 	uint32_t project_runs_limit; /* in progress */
 	uint64_t project_bytes_limit;
+	char beyond_calibration[CONF_TEXT_BYTES]; /* allow, warn, refuse */
 
 	/* data on disk */
 	char state_dir[CONF_PATH_BYTES];

@@ -68,7 +68,7 @@ def test_the_example_starts(controller, name):
         return
     assert answer.status_code == 200, answer.text
     data = answer.json()["data"]
-    assert set(data) == {"report_url", "session_id", "status_url", "waiting_for"}
+    assert set(data) == {"report_url", "session_id", "status_url", "waiting_for", "warnings"}
     assert "/kiosk/" in data["report_url"]
     run = controller.api("GET", f"/runs/{data['session_id']}")["run"]
     assert run["testcase_name"] == name and run["test_name"] == name

@@ -6,6 +6,7 @@ import signal
 import stat
 import subprocess
 import time
+from contextlib import ExitStack
 
 import pytest
 
@@ -228,3 +229,42 @@ def test_reports_state_the_bounds(tmp_path, ports):
         report = calibrated_run(bench, test, bounds_calls=0)
         assert "bound_" not in json.dumps(report["calls"])
         assert "±" not in bench.controller.request("GET", f"/runs/{report['run']['session_id']}/report/html").text
+
+
+BEYOND = "no agent of its pool is calibrated for more than 100"
+
+
+@pytest.mark.parametrize("rule", ["allow", "warn", "refuse"])
+def test_more_calls_than_calibrated(rule, lab_of):
+    c, token, start = lab_of(beyond_calibration=rule)
+    agent = FakeAgent(c, token, "A")
+    assert start(101).json()["data"]["warnings"] == []  # it is not calibrated
+    agent.poll(calibration=example())
+    assert start(100).json()["data"]["warnings"] == []
+    answer = start(101)
+    if rule == "refuse":
+        assert answer.status_code == 422
+        assert BEYOND in answer.json()["errors"][0]["detail"]
+    else:
+        said = answer.json()["data"]["warnings"]
+        assert [BEYOND in s for s in said] == ([True] if rule == "warn" else [])
+    other = FakeAgent(c, token, "B")  # may take it, and nothing is known of it
+    assert start(101).json()["data"]["warnings"] == []
+    other.poll(calibration=example(calls=101, bounds_calls=1))
+    assert start(101).json()["data"]["warnings"] == []
+
+
+@pytest.fixture
+def lab_of():
+    with ExitStack() as stack:
+        def make(**conf):
+            c = stack.enter_context(Controller(**QUICK, **conf))
+            pool = c.api("POST", "/agent-pools", {"name": "P"})["agent_pool"]
+            project = c.api("POST", "/projects", {"name": "P"})["project"]["id"]
+            test = c.api("POST", "/tests", {
+                "name": "T", "project_id": project, "agentpool_id": pool["id"], "steps": [[{
+                    "type": "stream", "role": "caller", "dial_destination": "127.0.0.1:9",
+                    "call_duration": 1, "max_total_calls": 1000}]]})["test"]["id"]
+            return c, pool["join_token"], lambda calls: c.request(
+                "POST", f"/tests/{test}/run", {"step.0.0.max_concurrent_calls": calls})
+        yield make

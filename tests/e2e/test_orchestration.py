@@ -706,7 +706,7 @@ def test_legacy_route_and_forms(bench_shared):
     body = answer.json()
     assert set(body) == {"data", "status"} and body["status"] == 200
     data = body["data"]
-    assert set(data) == {"report_url", "session_id", "status_url", "waiting_for"}
+    assert set(data) == {"report_url", "session_id", "status_url", "waiting_for", "warnings"}
     session = data["session_id"]
     assert data["status_url"] == (
         f"{bench.c.url}/api/v2/runs/{session}/status")

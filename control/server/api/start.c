@@ -117,6 +117,7 @@ static void reply_started(struct request *req, struct reply *rep,
 			  const struct run_started *run)
 {
 	char report[URL_BYTES], status[URL_BYTES];
+	json_t *warnings = json_array();
 
 	if (run->kiosk_id[0])
 		str_print(report, sizeof(report), "%s/kiosk/%s/%s",
@@ -130,12 +131,17 @@ static void reply_started(struct request *req, struct reply *rep,
 				  : "");
 	str_print(status, sizeof(status), "%s/api/v2/runs/%s/status",
 		  request_base_url(req), run->session_id);
+	if (run->warning[0])
+		(void)json_array_append_new(warnings,
+					    json_string(run->warning));
 	reply_json(rep, 200,
-		   json_pack("{s:{s:s, s:s, s:s, s:o}}", "data", "report_url",
-			     report, "session_id", run->session_id,
-			     "status_url", status, "waiting_for",
+		   json_pack("{s:{s:s, s:s, s:s, s:o, s:o}}", "data",
+			     "report_url", report, "session_id",
+			     run->session_id, "status_url", status,
+			     "waiting_for",
 			     run_waiting_for(request_store(req),
-					     request_conf(req), run->id)));
+					     request_conf(req), run->id),
+			     "warnings", warnings));
 }
 
 void start_test(struct request *req, struct reply *rep, json_t *test,

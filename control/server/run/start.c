@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "conf/controller_conf.h"
+#include "control/server/run/override.h"
 #include "control/server/run/plan.h"
 #include "control/server/run/plan_pool.h"
 #include "control/server/store/lease_clock.h"
@@ -59,8 +60,30 @@ static int create(struct store *store, struct run_new *run,
 	return err;
 }
 
-static int plan_and_create(struct store *store, struct run_new *run,
-			   json_t *errors, int64_t *ret_id)
+/* @return 0; -EINVAL it is refused, errors has the reason; -EIO; -ENOMEM */
+static int calibrations_check(struct store *store, const char *rule,
+			      const struct run_new *run,
+			      const struct plan *plan, json_t *errors,
+			      char warning[static CALIBRATED_TEXT_BYTES])
+{
+	int err;
+
+	if (strcmp(rule, "allow") == 0)
+		return 0;
+	err = calibrated_check(
+		store,
+		json_integer_value(json_object_get(run->test, "agentpool_id")),
+		plan, warning);
+	if (err || !warning[0] || strcmp(rule, "refuse") != 0)
+		return err;
+	plan_error(errors, "/steps", "%s (beyond_calibration = refuse)",
+		   warning);
+	return -EINVAL;
+}
+
+static int plan_and_create(struct store *store, const char *rule,
+			   struct run_new *run, json_t *errors,
+			   struct run_started *ret)
 {
 	const struct plan_source source = {
 		.credentials = find_credentials,
@@ -85,7 +108,10 @@ static int plan_and_create(struct store *store, struct run_new *run,
 	if (!err && json_array_size(errors))
 		err = -EINVAL;
 	if (!err)
-		err = create(store, run, &plan, ret_id);
+		err = calibrations_check(store, rule, run, &plan, errors,
+					 ret->warning);
+	if (!err)
+		err = create(store, run, &plan, &ret->id);
 	plan_release(&plan);
 	return err;
 }
@@ -126,9 +152,12 @@ int run_start(struct store *store, const struct controller_conf *conf,
 		run.project_run_id = start->project->project_run_id;
 		run.project_position = start->project->position;
 	}
-	err = plan_and_create(store, &run, errors, &started.id);
+	err = plan_and_create(store, conf->beyond_calibration, &run, errors,
+			      &started);
 	if (err)
 		return err;
+	if (started.warning[0])
+		log_info("run=%s: %s", started.session_id, started.warning);
 	log_info("run=%s of test %s is queued, attempt %u", started.session_id,
 		 json_string_value(json_object_get(start->test, "name")),
 		 run.attempt);

@@ -6,6 +6,7 @@
 #ifndef OFFHOOK_SERVER_RUN_START_H
 #define OFFHOOK_SERVER_RUN_START_H
 
+#include "control/server/run/calibrated.h"
 #include "control/server/store/store_follow.h"
 
 struct controller_conf;
@@ -25,6 +26,9 @@ struct run_started {
 	char session_id[UUID_TEXT_BYTES];
 	char kiosk_id[UUID_TEXT_BYTES]; /* "" unless the mode is kiosk */
 	int64_t id;
+	char warning
+		[CALIBRATED_TEXT_BYTES]; /* ""; more calls than its agents are
+					      * calibrated for */
 };
 
 /**

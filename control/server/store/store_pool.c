@@ -1,5 +1,6 @@
 #include "control/server/store/store_pool.h"
 
+#include "control/server/store/record_json.h"
 #include "control/server/store/store_db.h"
 #include "control/server/store/store_secret.h"
 
@@ -62,4 +63,40 @@ int store_pool_token(struct store *s, const char *name, const char *token)
 	if (err)
 		return err;
 	return store_write_end(s, put(db, name, hash));
+}
+
+/* ---- calibrations ---- */
+
+static int calibration_row(const struct db_value *row, size_t columns,
+			   void *arg)
+{
+	struct pool_calibration *pool = arg;
+	json_t *value = row[0].type == DB_TEXT ? record_json(&row[0]) : NULL;
+	json_int_t calls = json_integer_value(json_object_get(value, "calls"));
+
+	(void)columns;
+	pool->calibrated += value != NULL;
+	pool->uncalibrated += value == NULL;
+	pool->calls += (uint64_t)calls;
+	if ((uint64_t)calls > pool->calls_most)
+		pool->calls_most = (uint64_t)calls;
+	json_decref(value);
+	return 0;
+}
+
+int store_pool_calibration(struct store *s, int64_t pool_id,
+			   struct pool_calibration *ret)
+{
+	const struct db_value param = DB_I(pool_id);
+	struct pool_calibration pool = {.calibrated = 0};
+	int rows = db_query(store_reader(s),
+			    "SELECT calibration_json FROM agent WHERE id IN "
+			    "(SELECT agent_id FROM agent_serves WHERE pool_id "
+			    "= $1)",
+			    &param, 1, calibration_row, &pool);
+
+	if (rows < 0)
+		return -EIO;
+	*ret = pool;
+	return 0;
 }

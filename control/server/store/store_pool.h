@@ -1,11 +1,26 @@
 /**
- * Agent pools beside the API: the pool of the configuration.
+ * Agent pools beside the API: the pool of the configuration, what its agents are
+ * calibrated for.
  * Thread: the owner of the store.
  */
 #ifndef OFFHOOK_SERVER_STORE_STORE_POOL_H
 #define OFFHOOK_SERVER_STORE_STORE_POOL_H
 
+#include <stdint.h>
+
 struct store;
+
+/** Agents of a pool, those that serve it besides their first one included. */
+struct pool_calibration {
+	uint64_t uncalibrated;
+	uint64_t calibrated;
+	uint64_t calls_most; /* that one is calibrated for */
+	uint64_t calls;      /* of all together */
+};
+
+/** @return 0; -EIO */
+int store_pool_calibration(struct store *s, int64_t pool_id,
+			   struct pool_calibration *ret);
 
 /**
  * Give the agent pool of this name a join token; make the pool if there is none.
