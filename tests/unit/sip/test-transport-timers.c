@@ -221,6 +221,66 @@ static void test_a_notifier_that_says_nothing(void **state)
 	end();
 }
 
+/* ---- a transfer ---- */
+
+static void transfer_h(struct world *w, struct sip_call *call,
+		       enum sip_call_event event,
+		       const struct sip_call_info *info)
+{
+	(void)w;
+	if (event == SIP_CALL_ESTABLISHED) {
+		failed_ms = -simulated_ms();
+		assert_int_equal(sip_call_transfer(call, "1003", false), 0);
+	}
+	if (event == SIP_CALL_TRANSFER_FAIL) {
+		failed_ms += simulated_ms();
+		snprintf(reason, sizeof(reason), "%s", info->reason);
+		sip_call_hangup(call);
+	}
+}
+
+/* A peer that accepts the call and the REFER, and sends no NOTIFY. */
+static void accept_refer(void *arg)
+{
+	struct peer *peer = &world.peer;
+	socklen_t len = sizeof(peer->from);
+	ssize_t n;
+
+	(void)arg;
+	while ((n = recvfrom(peer->fd, peer->in, sizeof(peer->in) - 1,
+			     MSG_DONTWAIT, (struct sockaddr *)&peer->from,
+			     &len)) > 0) {
+		peer->in[n] = '\0';
+		if (strncmp(peer->in, "INVITE ", 7) == 0) {
+			peer_dialog_from_request(peer);
+			peer_reply(peer, 200, "OK", NULL, peer_sdp);
+		} else if (strncmp(peer->in, "REFER ", 6) == 0) {
+			peer_reply(peer, 202, "Accepted", NULL, NULL);
+		} else if (strncmp(peer->in, "BYE ", 4) == 0) {
+			peer_reply(peer, 200, "OK", NULL, NULL);
+		}
+	}
+}
+
+static void test_a_transfer_without_notify(void **state)
+{
+	const struct simulated_params params = {.idle_h = accept_refer,
+						.until_ms = 45000};
+	(void)state;
+
+	failed_ms = 0;
+	begin(&udp);
+	world.call_h = transfer_h;
+	world_dial(&world);
+	simulated_run(&params);
+	/* answered at once, or the first repetition */
+	assert_in_range(failed_ms, 32000, 32600);
+	assert_string_equal(reason,
+			    "no NOTIFY said how the transfer ended, the last "
+			    "one: Accepted");
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +289,7 @@ int main(void)
 		cmocka_unit_test(test_a_silent_name_server),
 		cmocka_unit_test(test_a_question_that_is_dropped),
 		cmocka_unit_test(test_a_notifier_that_says_nothing),
+		cmocka_unit_test(test_a_transfer_without_notify),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
