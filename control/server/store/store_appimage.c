@@ -10,13 +10,14 @@ int store_appimage_of_agent(struct store *s, int64_t agent_id,
 {
 	const struct db_value params[] = {db_text(sha256), DB_I(agent_id)};
 	int64_t id = 0;
-	int rows = db_query(store_reader(s),
-			    "SELECT i.id FROM appimage i WHERE i.sha256 = $1 "
-			    "AND EXISTS (SELECT 1 FROM lease WHERE agent_id = $2 "
-			    "AND state IN ('offered', 'started') "
-			    "AND spec_json LIKE '%' || i.sha256 || '%') "
-			    "ORDER BY i.id LIMIT 1",
-			    params, 2, db_integer_row, &id);
+	int rows =
+		db_query(store_reader(s),
+			 "SELECT i.id FROM appimage i WHERE i.sha256 = $1 "
+			 "AND EXISTS (SELECT 1 FROM lease WHERE agent_id = $2 "
+			 "AND state IN ('offered', 'started') "
+			 "AND spec_json LIKE '%' || i.sha256 || '%') "
+			 "ORDER BY i.id LIMIT 1",
+			 params, 2, db_integer_row, &id);
 
 	if (rows <= 0)
 		return rows < 0 ? rows : -ENOENT;
