@@ -320,6 +320,9 @@ static void message_handle(struct engine *e, json_t *message)
 		job_start(e, message);
 	else if (strcmp(type, "go") == 0 && e->phase == ENGINE_WORKING)
 		go(e, message);
+	else if (strcmp(type, "enough") == 0 && e->phase == ENGINE_WORKING &&
+		 e->steps)
+		steps_enough(e->steps);
 	else if (strcmp(type, "cancel") == 0)
 		report_end_job(e->report, "stopped", "%s",
 			       "the run was cancelled");

@@ -88,8 +88,8 @@ static void obey(struct upload *u, const struct http_client_answer *answer)
 	const char *command =
 		json_string_value(json_object_get(answer->body, "command"));
 
-	if (command && strcmp(command, "cancel") == 0)
-		u->params.cancel_h(u->params.arg);
+	if (command)
+		u->params.command_h(command, u->params.arg);
 }
 
 /* The controller has the number that was sent: go to the next one. */

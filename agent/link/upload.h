@@ -27,8 +27,8 @@ struct upload_params {
 	struct spool *spool;         /* borrowed */
 	struct artifacts *artifacts; /* borrowed */
 	const char *lease_id;        /* borrowed */
-	/** The controller wants the job cancelled; may come more than once. */
-	void (*cancel_h)(void *arg);
+	/** What an answer commands: "continue", "enough", "cancel". */
+	void (*command_h)(const char *command, void *arg);
 	/** An artifact was refused for good, and is deleted. May append to
 	 * the spool. */
 	void (*lost_h)(const char *name, const char *why, void *arg);

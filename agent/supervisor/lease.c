@@ -96,9 +96,25 @@ static void on_upload_end(enum upload_end end, void *arg)
 	lease_check_over(l);
 }
 
-static void on_upload_cancel(void *arg)
+/* What the controller said in an answer. A command that it repeats, or that is of a newer one, changes
+ * nothing. */
+static void obey(const char *command, void *arg)
 {
-	lease_cancel(arg, NULL);
+	struct lease *l = arg;
+	json_t *message;
+
+	if (strcmp(command, "cancel") == 0)
+		lease_cancel(l, NULL);
+	if (strcmp(command, "enough") != 0 || !l->engines || l->enough ||
+	    l->cancelled || l->finished)
+		return;
+	l->enough = true;
+	log_info("run=%s role=%s lease=%s: no more calls are needed",
+		 l->session_id, l->role, l->id);
+	message = json_pack("{s:s}", "type", "enough");
+	if (message)
+		engine_group_send(l->engines, message);
+	json_decref(message);
 }
 
 void lease_finish(struct lease *l, const char *outcome, const char *reason)
@@ -249,9 +265,9 @@ static void on_renewed(const struct http_client_answer *answer, void *arg)
 		l->env->lease_s = (uint32_t)json_integer_value(lease_s);
 	extend(l, answer->sent_ns);
 	command = json_string_value(json_object_get(answer->body, "command"));
-	if (command && strcmp(command, "cancel") == 0)
-		lease_cancel(l, NULL);
-	else if (l->barrier_waiting && !l->barrier_timer.armed)
+	if (command)
+		obey(command, l);
+	if (l->barrier_waiting && !l->cancelled && !l->barrier_timer.armed)
 		ask_barrier(l);
 }
 
@@ -547,7 +563,7 @@ static int lease_open_upload(struct lease *l)
 				       .spool = l->spool,
 				       .artifacts = l->artifacts,
 				       .lease_id = l->id,
-				       .cancel_h = on_upload_cancel,
+				       .command_h = obey,
 				       .lost_h = lease_artifact_lost,
 				       .end_h = on_upload_end,
 				       .arg = l};

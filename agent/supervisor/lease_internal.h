@@ -45,6 +45,7 @@ struct lease {
 	/* engine */
 	struct engine_group *engines; /* NULL: none runs */
 	bool cancelled;
+	bool enough; /* it was told to place no more calls */
 	double progress;
 	int64_t step; /* the engine's present one */
 

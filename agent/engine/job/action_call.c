@@ -327,6 +327,10 @@ void action_call_start(struct actions *actions,
 	const struct wire_share *share = &actions->settings->share;
 	struct action_call *g = &actions->calling;
 
+	if (actions->enough) {
+		action_done(actions);
+		return;
+	}
 	if (action->client == WIRE_CLIENT_SIPP) {
 		action_sipp_start(actions, action);
 		return;
@@ -351,6 +355,18 @@ void action_stream_start(struct actions *actions,
 			 const struct wire_action *action)
 {
 	action_call_start(actions, action);
+}
+
+void action_call_enough(struct actions *actions)
+{
+	struct action_call *g = &actions->calling;
+
+	if (!g->action)
+		return;
+	g->total = g->placed;
+	actions->starts.waits = false;
+	if (g->ended == g->total)
+		calling_finish(actions);
 }
 
 void action_call_stop(struct actions *actions)

@@ -94,6 +94,7 @@ struct actions {
 	uint32_t calls_taken; /* by the active answer action */
 	uint32_t calls_ended; /* of calls_taken */
 	bool notifying;       /* a notify action is under way */
+	bool enough;          /* no more calls are placed */
 	struct action_call calling;
 	struct call_starts starts; /* of all generators of the job */
 	struct action_options asking;
@@ -163,6 +164,8 @@ void action_answer_state(struct action_answer_state *dst,
 /** Fill actions->calling.accounts. @return 0; -errno, and the job was ended */
 int action_call_gather(struct actions *actions,
 		       const struct wire_action *action);
+/** Place no more calls; the action is done when those that are up have ended. */
+void action_call_enough(struct actions *actions);
 /** Place no more calls; calls that are up stay. */
 void action_call_stop(struct actions *actions);
 /** A SIP call of the generator is closed: another one may be placed. */

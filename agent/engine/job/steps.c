@@ -34,7 +34,8 @@ static const struct wire_step *step_now(const struct steps *s)
 
 static bool wait_calls_over(const struct steps *s, const struct wire_action *a)
 {
-	return a->wait_calls && s->actions.calls_ended >= a->wait_calls;
+	return a->wait_calls &&
+	       (s->actions.enough || s->actions.calls_ended >= a->wait_calls);
 }
 
 static void action_is_done(void *arg);
@@ -142,8 +143,8 @@ static void action_is_done(void *arg)
 		mono_timer_start(&s->tmr_done, 0, done_later, s);
 }
 
-/* An incoming call has ended: a wait action may wait for it. */
-static void taken_ended(struct steps *s)
+/* A wait action may wait for calls that have ended now, or do not come. */
+static void wait_check(struct steps *s)
 {
 	const struct wire_action *a;
 
@@ -152,6 +153,13 @@ static void taken_ended(struct steps *s)
 	a = &step_now(s)->actions[s->action];
 	if (a->type == WIRE_ACTION_WAIT && wait_calls_over(s, a))
 		mono_timer_start(&s->tmr, 0, wait_over, s);
+}
+
+void steps_enough(struct steps *s)
+{
+	s->actions.enough = true;
+	action_call_enough(&s->actions);
+	wait_check(s);
 }
 
 void steps_where(const struct steps *s, char *dst, size_t size)
@@ -217,7 +225,7 @@ static void call_is_closed(bool outgoing, void *arg)
 		action_call_closed(&s->actions);
 	} else {
 		s->actions.calls_ended++;
-		taken_ended(s);
+		wait_check(s);
 	}
 }
 

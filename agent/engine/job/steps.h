@@ -56,6 +56,8 @@ void steps_prepared(struct steps *s);
  * @return 0; -EPROTO out of turn
  */
 int steps_go(struct steps *s, uint64_t step, uint64_t in_ms, int64_t at_ns);
+/** Place no more calls, and wait for no more; those that are up end as the test says. */
+void steps_enough(struct steps *s);
 /** Write where the job is: "step 1, action 0 (call)", "the start of step 1". */
 void steps_where(const struct steps *s, char *dst, size_t size);
 /** How much of the job is done, 0..1. */

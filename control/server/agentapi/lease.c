@@ -46,7 +46,7 @@ void agent_lease_renew(struct request *req, struct reply *rep)
 	const char *lease = agent_lease(req, rep);
 	const json_t *value = json_object_get(request_body(req), "progress");
 	double progress = json_number_value(value);
-	bool cancel;
+	const char *command;
 	int err;
 
 	if (!lease)
@@ -58,7 +58,7 @@ void agent_lease_renew(struct request *req, struct reply *rep)
 		return;
 	}
 	err = lease_renew(request_store(req), request_agent_id(req), lease,
-			  progress, &times, &cancel);
+			  progress, &times, &command);
 	if (err) {
 		agent_refuse(rep, err);
 		return;
@@ -66,7 +66,7 @@ void agent_lease_renew(struct request *req, struct reply *rep)
 	reply_json(rep, 200,
 		   json_pack("{s:I, s:s, s:I}", "lease_s",
 			     (json_int_t)request_conf(req)->lease_s, "command",
-			     cancel ? "cancel" : "continue", "server_time",
+			     command, "server_time",
 			     (json_int_t)store_now_ms() * 1000));
 }
 

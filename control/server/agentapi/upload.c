@@ -41,7 +41,7 @@ static void upload(struct request *req, struct reply *rep,
 			     result.duplicate ? 0 : count, "duplicates",
 			     result.duplicate ? count : 0, "next_seq",
 			     (json_int_t)result.next_seq, "command",
-			     result.cancel ? "cancel" : "continue"));
+			     result.command));
 }
 
 void agent_lease_stats(struct request *req, struct reply *rep)

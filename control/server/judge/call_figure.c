@@ -48,6 +48,8 @@ const struct call_figure call_figures[] = {
 };
 /* clang-format on */
 
+const char *const call_figure_options[] = {"stop_early", NULL};
+
 bool call_figure_is_answers(const struct call_figure *f)
 {
 	return f->value == answered;

@@ -28,6 +28,9 @@ struct call_figure {
 	bool (*value)(const struct call_values *call, double *ret);
 };
 
+/* The option stop_early, the only one of the types. */
+extern const char *const call_figure_options[];
+
 /* Names of `figure`, NULL-terminated, and the figures in their order. */
 extern const char *const call_figure_names[];
 extern const struct call_figure call_figures[];

@@ -379,6 +379,38 @@ bool judge_conditions_need_points(const struct judge_conditions *c)
 	return false;
 }
 
+bool judge_conditions_stop_early(const struct judge_conditions *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (c->sets[i].count && c->sets[i].options &&
+		    c->sets[i].type->answer)
+			return true;
+	return false;
+}
+
+int judge_conditions_decided(const struct judge_conditions *c,
+			     const struct judge_input *in)
+{
+	bool open = false;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct condition_set *set = &c->sets[i];
+
+		for (size_t k = 0; set->type->answer && k < set->count; k++) {
+			enum condition_answer answer;
+			int err = set->type->answer(in, &set->conditions[k],
+						    &answer);
+
+			if (err)
+				return err;
+			if (answer == ANSWER_FAILS)
+				return 1;
+			open |= answer == ANSWER_OPEN;
+		}
+	}
+	return !open;
+}
+
 unsigned judge_conditions_need_earlier(const struct judge_conditions *c)
 {
 	unsigned most = 0;

@@ -10,6 +10,14 @@
 #include <stdbool.h>
 
 struct condition;
+
+/* What is known of a condition while the run is in progress. */
+enum condition_answer {
+	ANSWER_OPEN,
+	ANSWER_HOLDS,
+	ANSWER_FAILS
+};
+
 struct condition_set;
 struct judge_input;
 struct judge_problem;
@@ -53,6 +61,10 @@ struct condition_type {
 	bool (*replaces_calls)(const struct condition *c);
 	/* NULL: conditions of the type cannot be judged. */
 	int (*parse)(struct condition *c, struct judge_problem *problem);
+	/* Whether the calls so far decide it, for the option stop_early; NULL: only the
+	 * end of the run does. @return 0; -ENOMEM */
+	int (*answer)(const struct judge_input *in, const struct condition *c,
+		      enum condition_answer *ret);
 	/* Adds one verdict. */
 	int (*judge)(const struct judge_input *in, const struct condition *c,
 		     json_t *verdicts);

@@ -50,6 +50,7 @@ static const struct {
 	{"prompt", "likeness to the prompt"},
 	{"prompt_begin", "beginning of the prompt"},
 	{"strict_order", "in this order"},
+	{"stop_early", "end the run at the answer"},
 };
 
 static const char *word_of(const char *choice)

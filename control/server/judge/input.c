@@ -394,6 +394,11 @@ void call_values_of(struct call_values *ret, const struct call_record *call)
 	};
 }
 
+void judge_input_ended_early(struct judge_input *in)
+{
+	in->ended_early = true;
+}
+
 int judge_input_next_earlier(struct judge_input *in)
 {
 	if (in->earlier_count == JUDGE_EARLIER_MAX)

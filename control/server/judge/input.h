@@ -160,7 +160,8 @@ struct records {
 
 struct judge_input {
 	bool in_progress; /* calls without a `call` event may still end */
-	json_t *kept;     /* array: what the strings are borrowed from */
+	bool ended_early;
+	json_t *kept; /* array: what the strings are borrowed from */
 	struct records states;
 	struct records calls;    /* linked: by role, name */
 	struct records accounts; /* linked: by role, name */

@@ -270,7 +270,7 @@ static int judge_role_builtins(const struct judge_input *in,
 	count_calls(&n, in, role->role);
 	if (role->registers && !replaced.registers)
 		err = judge_registered(in, role, verdicts);
-	if (!err && role->places_calls)
+	if (!err && role->places_calls && !in->ended_early)
 		err = judge_placed(role, &n, verdicts);
 	if (!err && role->places_calls && !replaced.calls)
 		err = judge_established(role, &n, verdicts);
@@ -407,6 +407,16 @@ static enum judge_status give_reasons(struct sentences *s,
 		return JUDGE_FAILED;
 	add_failures(s, verdicts, true);
 	return s->text.used ? JUDGE_ERRORED : JUDGE_PASSED;
+}
+
+int judge_is_decided(struct judge_input *in,
+		     const struct judge_conditions *conditions)
+{
+	int err;
+
+	in->in_progress = true;
+	err = judge_input_link(in);
+	return err ? err : judge_conditions_decided(conditions, in);
 }
 
 int judge_run(struct judge_result *ret, struct judge_input *in,

@@ -30,6 +30,14 @@ struct judge_result {
 #define JUDGE_DESCRIPTION_BYTES 4000
 
 /**
+ * Look at a run in progress: have its calls decided the conditions that they can decide, or does one of them
+ * fail? The input is sorted and linked in place; nothing may be added afterwards.
+ * @return 1; 0; -ENOMEM
+ */
+int judge_is_decided(struct judge_input *in,
+		     const struct judge_conditions *conditions);
+
+/**
  * Judge a run. The input is sorted and linked in place; nothing may be added
  * afterwards.
  * @return 0; -ENOMEM (*ret untouched)

@@ -53,6 +53,17 @@ int judge_conditions_check(const char *role, const char *condition_type,
  * not load the others. */
 bool judge_conditions_need_messages(const struct judge_conditions *c);
 bool judge_conditions_need_points(const struct judge_conditions *c);
+/** True if the run is to end when the calls have decided: option stop_early. */
+bool judge_conditions_stop_early(const struct judge_conditions *c);
+
+/**
+ * Whether the calls so far decide every condition that they can decide, or one of them fails.
+ * @param in  linked
+ * @return 1; 0; -ENOMEM
+ */
+int judge_conditions_decided(const struct judge_conditions *c,
+			     const struct judge_input *in);
+
 /** With how many earlier runs that passed conditions compare; 0: with none. */
 unsigned judge_conditions_need_earlier(const struct judge_conditions *c);
 /** True if a condition needs the role's audio decoded. */

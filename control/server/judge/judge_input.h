@@ -54,6 +54,9 @@ int judge_input_add_point(struct judge_input *in,
 /* Earlier runs that a condition may compare with. */
 #define JUDGE_EARLIER_MAX 20u
 
+/** The run was ended before all its calls were placed, as they were enough. */
+void judge_input_ended_early(struct judge_input *in);
+
 /** Begin the next earlier run, the newest one first. @return 0; -EMSGSIZE */
 int judge_input_next_earlier(struct judge_input *in);
 

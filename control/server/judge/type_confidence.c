@@ -64,6 +64,27 @@ static void decide(struct mean_decision *d, const double *values, size_t count,
 		mean_decision_add(d, part(c, values[i]), part(c, values[i]));
 }
 
+static int answer(const struct judge_input *in, const struct condition *c,
+		  enum condition_answer *ret)
+{
+	struct mean_decision d;
+	double *values;
+	size_t count;
+	int err = call_figure_collect(
+		in, c->set->role, &call_figures[c->choice], &values, &count);
+
+	if (err)
+		return err;
+	decide(&d, values, count, c);
+	free(values);
+	if (d.side == MEAN_OPEN)
+		*ret = ANSWER_OPEN;
+	else
+		*ret = (d.side == MEAN_ABOVE) == wants_above(c) ? ANSWER_HOLDS
+								: ANSWER_FAILS;
+	return 0;
+}
+
 #define ACTUAL_BYTES (CALL_FIGURE_BYTES + 160)
 
 /* "2.00 % of 400 calls longer than 2000 ms (between 0.96 and 3.50 %), 95th percentile between ..." */
@@ -187,8 +208,9 @@ const struct condition_type condition_confidence = {
 	.scope = "all calls of the role",
 	.help = "a figure of many calls, as far as their number tells",
 	.fields = fields,
-	.options = (const char *const[]){NULL},
+	.options = call_figure_options,
 	.replaces_calls = replaces_calls,
 	.parse = parse,
+	.answer = answer,
 	.judge = judge,
 };

@@ -212,6 +212,22 @@ static bool learns(const struct condition *c, const struct finding *found)
 	return found->runs < c->runs;
 }
 
+static int answer(const struct judge_input *in, const struct condition *c,
+		  enum condition_answer *ret)
+{
+	static const enum condition_answer answers[] = {
+		[UNDECIDED] = ANSWER_OPEN,
+		[NOT_WORSE] = ANSWER_HOLDS,
+		[WORSE] = ANSWER_FAILS,
+	};
+	struct finding found = {.answer = UNDECIDED};
+	int err = find(in, c, &found);
+
+	if (!err)
+		*ret = answers[found.answer];
+	return err;
+}
+
 static void found_text(char *text, size_t size, const struct condition *c,
 		       const struct finding *found)
 {
@@ -309,8 +325,9 @@ const struct condition_type condition_regression = {
 	.scope = "all calls of the role",
 	.help = "the figure is not worse than in the last runs that passed",
 	.fields = fields,
-	.options = (const char *const[]){NULL},
+	.options = call_figure_options,
 	.replaces_calls = replaces_calls,
 	.parse = parse,
+	.answer = answer,
 	.judge = judge,
 };

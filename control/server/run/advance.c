@@ -4,93 +4,16 @@
 #include "control/server/judge/judge.h"
 #include "control/server/judge/judge_conditions.h"
 #include "control/server/judge/judge_input.h"
-#include "control/server/store/store_ingest.h"
-#include "control/server/store/store_verdict.h"
+#include "control/server/run/case_input.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int add_event(const char *role, json_t *event, void *arg)
+static bool ended_early(const struct run_case *c)
 {
-	int err = judge_input_add_event(arg, role, event);
-
-	return err == -EINVAL ? 0 : err; /* uploads were checked; old rows */
-}
-
-static int add_message(const char *role, json_t *message, void *arg)
-{
-	int err = judge_input_add_message(arg, role, message);
-
-	return err == -EINVAL ? 0 : err;
-}
-
-static int add_point(const struct wire_point *p, void *arg)
-{
-	const struct judge_point point = {.role = p->role,
-					  .outgoing = p->outgoing,
-					  .measure = p->measure,
-					  .d = p->d,
-					  .sketch = p->sketch};
-
-	return judge_input_add_point(arg, &point);
-}
-
-static int add_earlier_call(const char *role, struct json_text text, void *arg)
-{
-	json_t *event = json_loadb(text.at, text.len, 0, NULL);
-	int err = event ? judge_input_add_earlier(arg, role, event) : 0;
-
-	json_decref(event);
-	return err;
-}
-
-/* Calls that are read of an earlier run: more would not say more of it. */
-#define EARLIER_CALLS_MAX 100000
-
-/* The calls of the last runs that had passed when this one was started. */
-static int collect_earlier(struct store *store, int64_t run_id, unsigned runs,
-			   struct judge_input *in)
-{
-	int64_t ids[JUDGE_EARLIER_MAX];
-	int count = store_verdict_passed_before(store, run_id, runs, ids);
-	int err = count < 0 ? count : 0;
-
-	for (int i = 0; !err && i < count; i++) {
-		err = judge_input_next_earlier(in);
-		if (!err)
-			err = store_run_event_texts(store, ids[i], "call",
-						    EARLIER_CALLS_MAX,
-						    add_earlier_call, in);
-	}
-	return err;
-}
-
-static int collect(struct store *store, const struct run_case *c,
-		   const struct judge_conditions *conditions,
-		   struct judge_input *in)
-{
-	unsigned earlier = judge_conditions_need_earlier(conditions);
-	json_t *spec;
-	size_t i;
-	int err = 0;
-
-	json_array_foreach(c->specs, i, spec)
-	{
-		err = judge_input_add_spec(in, spec);
-		if (err)
-			return err;
-	}
-	err = store_run_events(store, c->id, add_event, in);
-	if (!err && earlier)
-		err = collect_earlier(store, c->id, earlier, in);
-	if (!err && judge_conditions_need_messages(conditions))
-		err = store_run_messages(store, c->id, INGEST_ALL, add_message,
-					 in);
-	if (!err && judge_conditions_need_points(conditions))
-		err = store_run_points(store, c->id, add_point, in);
-	return err;
+	return strcmp(c->stop_reason, "enough") == 0;
 }
 
 static int judge_case(struct store *store, const struct run_case *c,
@@ -104,8 +27,10 @@ static int judge_case(struct store *store, const struct run_case *c,
 	err = judge_conditions_new(&conditions, c->conditions, &problem);
 	if (!err)
 		err = judge_input_new(&in);
+	if (!err && ended_early(c))
+		judge_input_ended_early(in);
 	if (!err)
-		err = collect(store, c, conditions, in);
+		err = case_input_read(store, c, conditions, in);
 	if (!err)
 		err = judge_run(ret, in, conditions);
 	judge_input_free(in);
@@ -139,6 +64,20 @@ static int done_judged(struct store *store, const struct run_case *c,
 			      r->verdicts, now);
 }
 
+/* The description of a run that ended early says so, whatever its verdict. */
+static int done_early(struct store *store, const struct run_case *c,
+		      struct judge_result *r, int64_t now)
+{
+	char *text = NULL;
+
+	if (asprintf(&text, "%s%s%s", r->description,
+		     r->description[0] ? "; " : "", c->description) < 0)
+		return -ENOMEM;
+	free(r->description);
+	r->description = text;
+	return done_judged(store, c, r, now);
+}
+
 /* The agent gave the reason for which the system under test ended the run; the
  * judge adds its verdicts. Faults of the tester itself take precedence. */
 static int done_failed(struct store *store, const struct run_case *c,
@@ -166,7 +105,9 @@ static int end_case(struct store *store, const struct run_case *c, int64_t now)
 		return err; /* tried again later */
 	if (err)
 		return unjudged(store, c, err, now);
-	if (c->stop_reason[0])
+	if (ended_early(c))
+		err = done_early(store, c, &result, now);
+	else if (c->stop_reason[0])
 		err = done_failed(store, c, &result, now);
 	else
 		err = done_judged(store, c, &result, now);

@@ -4,6 +4,7 @@
 #include "control/server/callback/callback.h"
 #include "control/server/request/controller.h"
 #include "control/server/request/request.h"
+#include "control/server/run/early_stop.h"
 #include "control/server/run/follow.h"
 #include "control/server/run/run.h"
 #include "control/server/store/lease_clock.h"
@@ -30,7 +31,8 @@ struct run_engine {
 	 * was not running, or did not reach its database. */
 	int64_t grace_until;
 	int64_t begun_ms; /* lease clock, of the pass before */
-	bool failed;      /* likewise */
+	struct early_stop early_stop;
+	bool failed; /* likewise */
 
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
@@ -117,6 +119,8 @@ static void pass(struct run_engine *e)
 	int err = run_advance(e->store, &times);
 	int moved = err > 0;
 
+	if (err >= 0)
+		err = early_stop_look(&e->early_stop, e->store);
 	e->failed = err < 0;
 
 	follow_clock(e);

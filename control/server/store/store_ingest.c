@@ -363,8 +363,7 @@ int store_ingest(struct store *s, const struct ingest *upload,
 		return err;
 	*ret = (struct ingest_result){
 		.duplicate = duplicate,
-		.cancel = strcmp(v.phase, "running") != 0 &&
-			  strcmp(v.phase, "dispatching") != 0,
+		.command = lease_command(&v),
 		.next_seq = v.next_seq,
 	};
 	return 0;

@@ -29,8 +29,8 @@ struct ingest {
 };
 
 struct ingest_result {
-	bool duplicate; /* received before: nothing was stored */
-	bool cancel;    /* as of lease_renew() */
+	bool duplicate;      /* received before: nothing was stored */
+	const char *command; /* as of lease_renew() */
 	int64_t next_seq;
 };
 

@@ -55,6 +55,7 @@ static int view_row(const struct db_value *row, size_t columns, void *arg)
 	v->go_step = row[8].integer;
 	v->go_at = row[9].type == DB_INT ? row[9].integer : 0;
 	v->epoch = row[10].integer;
+	v->enough = row[11].integer == 1;
 	return 0;
 }
 
@@ -68,7 +69,9 @@ int lease_view(struct db *db, const char *lease_id, int64_t agent_id,
 	err = db_query(db,
 		       "SELECT l.run_id, l.role, l.agent_id, l.state, "
 		       "l.ended_at, l.next_seq, r.phase, r.stopping_at, "
-		       "r.go_step, r.go_at, l.epoch FROM lease l "
+		       "r.go_step, r.go_at, l.epoch, "
+		       "CASE WHEN r.stop_reason = 'enough' THEN 1 ELSE 0 END "
+		       "FROM lease l "
 		       "JOIN run r ON r.id = l.run_id WHERE l.id = $1 "
 		       "AND r." RUN_SHOWN,
 		       &id, 1, view_row, ret);
@@ -77,6 +80,14 @@ int lease_view(struct db *db, const char *lease_id, int64_t agent_id,
 	if (!ret->found || (ret->agent_id && ret->agent_id != agent_id))
 		return -ENOENT;
 	return ret->agent_id ? 0 : -ESTALE;
+}
+
+const char *lease_command(const struct lease_view *v)
+{
+	if (strcmp(v->phase, "running") != 0 &&
+	    strcmp(v->phase, "dispatching") != 0)
+		return "cancel";
+	return v->enough ? "enough" : "continue";
 }
 
 bool lease_uploads(const struct lease_view *v, const struct lease_times *times)
@@ -207,7 +218,7 @@ static int renew(struct db *db, const struct lease_view *v,
 
 int lease_renew(struct store *s, int64_t agent_id, const char *lease_id,
 		double progress, const struct lease_times *times,
-		bool *ret_cancel)
+		const char **ret_command)
 {
 	struct lease_view v;
 	struct db *db;
@@ -226,8 +237,7 @@ int lease_renew(struct store *s, int64_t agent_id, const char *lease_id,
 	err = store_write_end(s, err);
 	if (err < 0)
 		return err;
-	*ret_cancel = strcmp(v.phase, "running") != 0 &&
-		      strcmp(v.phase, "dispatching") != 0;
+	*ret_command = lease_command(&v);
 	return 0;
 }
 

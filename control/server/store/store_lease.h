@@ -78,11 +78,11 @@ int lease_poll_idle(struct store *s, const struct lease_poll *poll, bool *ret);
 int lease_start(struct store *s, int64_t agent_id, const char *lease_id,
 		int64_t epoch, const struct lease_times *times);
 
-/** Renew a started lease. @param ret_cancel  true: the agent must end the
- * job */
+/** Renew a started lease. @param ret_command  what the agent is to do: "continue"; "enough": place no more
+ * calls; "cancel": end the job */
 int lease_renew(struct store *s, int64_t agent_id, const char *lease_id,
 		double progress, const struct lease_times *times,
-		bool *ret_cancel);
+		const char **ret_command);
 
 /**
  * Report a role ready for the next step.

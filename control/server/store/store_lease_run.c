@@ -266,18 +266,15 @@ static int spec_row(const struct db_value *row, size_t columns, void *arg)
 		       : 0;
 }
 
-int store_run_to_judge(struct store *s, struct run_case *ret)
+static int read_case(struct store *s, const char *sql,
+		     const struct db_value *params, size_t count,
+		     struct run_case *ret)
 {
 	struct run_case c = {.id = 0};
 	struct db_value id;
 	int err;
 
-	err = db_query(store_reader(s),
-		       "SELECT id, session_id, stop_reason, "
-		       "result_description, conditions_json FROM run "
-		       "WHERE " RUN_ACTIVE
-		       "AND phase = 'judging' ORDER BY id LIMIT 1",
-		       NULL, 0, case_row, &c);
+	err = db_query(store_reader(s), sql, params, count, case_row, &c);
 	if (err >= 0 && !c.id)
 		return 0;
 	id = DB_I(c.id);
@@ -292,6 +289,46 @@ int store_run_to_judge(struct store *s, struct run_case *ret)
 	}
 	*ret = c;
 	return 1;
+}
+
+#define SELECT_CASE                                                \
+	"SELECT id, session_id, stop_reason, result_description, " \
+	"conditions_json FROM run WHERE " RUN_ACTIVE
+
+int store_run_to_judge(struct store *s, struct run_case *ret)
+{
+	return read_case(s,
+			 SELECT_CASE "AND phase = 'judging' "
+				     "ORDER BY id LIMIT 1",
+			 NULL, 0, ret);
+}
+
+int store_run_to_watch(struct store *s, int64_t after_id, struct run_case *ret)
+{
+	const struct db_value after = DB_I(after_id);
+
+	return read_case(s,
+			 SELECT_CASE "AND phase = 'running' AND id > $1 "
+				     "AND stop_reason IS NULL AND "
+				     "conditions_json LIKE '%\"stop_early\"%' "
+				     "ORDER BY id LIMIT 1",
+			 &after, 1, ret);
+}
+
+int store_run_enough(struct store *s, int64_t run_id, const char *text)
+{
+	const struct db_value params[] = {DB_I(run_id), db_text(text)};
+	struct db *db;
+	int err = store_write_begin(s, &db);
+
+	if (err)
+		return err;
+	err = lease_exec(db,
+			 "UPDATE run SET stop_reason = 'enough', "
+			 "result_description = $2 WHERE id = $1 "
+			 "AND phase = 'running' AND stop_reason IS NULL",
+			 LEASE_PARAMS(params));
+	return store_write_end(s, err);
 }
 
 void run_case_release(struct run_case *c)

@@ -113,6 +113,12 @@ struct run_case {
 
 /** Find the next run to judge. @return 1; 0 none; -EIO; -ENOMEM */
 int store_run_to_judge(struct store *s, struct run_case *ret);
+/** Find the next run after an id that is in progress with a condition that may end it early (stop_early), and
+ * that is not ending. @return as store_run_to_judge() */
+int store_run_to_watch(struct store *s, int64_t after_id, struct run_case *ret);
+/** No more calls are needed: the agents are told, and the run ends by itself.
+ * @return 1; 0 it is ending already; -EIO */
+int store_run_enough(struct store *s, int64_t run_id, const char *text);
 void run_case_release(struct run_case *c);
 
 /**

@@ -22,12 +22,16 @@ struct lease_view {
 	int64_t go_step;
 	int64_t go_at;
 	int64_t epoch;
+	bool enough; /* the run needs no more calls */
 };
 
 /** Read a lease. @return 0; -ENOENT no such lease, or another agent's; -ESTALE
  * no agent has it; -EIO */
 int lease_view(struct db *db, const char *lease_id, int64_t agent_id,
 	       struct lease_view *ret);
+
+/** What answers tell the agent: "continue"; "enough": place no more calls; "cancel": end the job. */
+const char *lease_command(const struct lease_view *v);
 
 /** True if the lease still accepts uploads. */
 bool lease_uploads(const struct lease_view *v, const struct lease_times *times);

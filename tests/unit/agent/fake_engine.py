@@ -115,6 +115,11 @@ def act(verb, *args):
     elif verb == 'finish':
         send('finish', outcome=args[0], reason=args[1])
         sys.exit(0)
+    elif verb == 'until_enough':  # told once
+        while receive()['type'] != 'enough':
+            pass
+        send('events', events=[event('ENOUGH')])
+        time.sleep(args[0])
     elif verb == 'until_cancel':
         while receive()['type'] != 'cancel':
             pass

@@ -113,6 +113,16 @@ def test_cancel_reaches_all_engines(controller, agent):
     assert states(lease).count('CANCELLED') == 4
 
 
+def test_enough_reaches_all_engines_once(controller, agent):
+    """The command is in each answer; an engine that is told a second time would not take it for a go."""
+    lease = controller.offer('l-1', spec=large([[0, 'until_enough', 3]]))
+    agent.start(engines=4)
+    controller.wait(lambda: states(lease).count('STEP_0') == 4, what='all run')
+    lease.command = 'enough'
+    assert finished(controller, lease)['outcome'] == 'completed'
+    assert states(lease).count('ENOUGH') == 4
+
+
 def test_points_are_there_once_after_sigkill(controller, agent, tmp_path):
     """The supervisor is killed when one interval is with all engines over, and another one not yet."""
     dump = tmp_path / 'dump'

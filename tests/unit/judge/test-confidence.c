@@ -291,6 +291,94 @@ static void test_order_of_beginning(void **state)
 	judge_result_release(&r);
 }
 
+/* A run of which some calls have not ended, and what its calls say so far. `bad` calls come first and
+ * are refused, then `up` calls that are not over, then good ones. */
+static int decided(const char *options, int bad, int up, int good)
+{
+	json_t *array = json_pack(
+		"[{s:s, s:s, s:[{s:s, s:s, s:s}], s:o}, {s:s, s:s, s:[{s:s, "
+		"s:s}]}]",
+		"role", "caller", "condition_type",
+		"caller-confidence-conditions", "conditions", "figure",
+		"answer_seizure_ratio", "type", "ge", "value", "90", "options",
+		load(options), "role", "caller", "condition_type",
+		"caller-postdial-delay-conditions", "conditions", "type", "le",
+		"value", "100");
+	const struct calls kinds[] = {
+		{.count = bad, .refused_every = 1},
+		{.count = bad + up + good},
+	};
+	struct judge_conditions *conditions;
+	struct judge_problem problem;
+	struct judge_input *in;
+	int answer;
+
+	assert_int_equal(judge_conditions_new(&conditions, array, &problem), 0);
+	assert_int_equal(judge_conditions_stop_early(conditions),
+			 strcmp(options, "[]") != 0);
+	assert_int_equal(judge_input_new(&in), 0);
+	for (int i = 0; i < bad; i++)
+		add_call(in, &kinds[0], i);
+	for (int i = bad; i < bad + up; i++)
+		add(in, json_pack("{s:s, s:s, s:s, s:s+, s:i}", "kind", "state",
+				  "state", "CALL_OUTGOING", "account", "1001",
+				  "call", "up-", i % 2 ? "1" : "2", "mono",
+				  10 + i));
+	for (int i = bad + up; i < bad + up + good; i++)
+		add_call(in, &kinds[1], i);
+	answer = judge_is_decided(in, conditions);
+	judge_input_free(in);
+	judge_conditions_free(conditions);
+	json_decref(array);
+	return answer;
+}
+
+static void test_run_in_progress(void **state)
+{
+	(void)state;
+	assert_int_equal(decided("['stop_early']", 0, 0, 100), 1); /* holds */
+	assert_int_equal(decided("['stop_early']", 0, 0, 20), 0);
+	assert_int_equal(decided("['stop_early']", 20, 0, 0), 1); /* fails */
+	assert_int_equal(decided("['stop_early']", 0, 0, 0), 0);
+	/* calls after one that is not over do not count yet */
+	assert_int_equal(decided("['stop_early']", 0, 1, 100), 0);
+	assert_int_equal(decided("['stop_early']", 20, 1, 100), 1);
+	assert_int_equal(decided("[]", 0, 0, 100), 1);
+}
+
+/* A run that its calls have ended need not place the others. */
+static void test_run_that_ended_early(void **state)
+{
+	json_t *spec = load(CALLER(5));
+	json_t *events = load(ONE), *event;
+	json_t *array = json_array();
+	struct judge_conditions *conditions;
+	struct judge_problem problem;
+
+	(void)state;
+	assert_int_equal(judge_conditions_new(&conditions, array, &problem), 0);
+	for (int early = 0; early < 2; early++) {
+		struct judge_input *in;
+		struct judge_result r;
+		size_t k;
+
+		assert_int_equal(judge_input_new(&in), 0);
+		assert_int_equal(judge_input_add_spec(in, spec), 0);
+		json_array_foreach(events, k, event) assert_int_equal(
+			judge_input_add_event(in, "caller", event), 0);
+		if (early)
+			judge_input_ended_early(in);
+		assert_int_equal(judge_run(&r, in, conditions), 0);
+		assert_int_equal(r.status, early ? JUDGE_PASSED : JUDGE_FAILED);
+		judge_result_release(&r);
+		judge_input_free(in);
+	}
+	judge_conditions_free(conditions);
+	json_decref(array);
+	json_decref(events);
+	json_decref(spec);
+}
+
 /* What failed goes before what is open, and a refused call fails the run where the ratio is not asked. */
 static void test_failure_goes_first(void **state)
 {
@@ -342,6 +430,8 @@ int main(void)
 		cmocka_unit_test(test_every_row),
 		cmocka_unit_test(test_verdict),
 		cmocka_unit_test(test_order_of_beginning),
+		cmocka_unit_test(test_run_in_progress),
+		cmocka_unit_test(test_run_that_ended_early),
 		cmocka_unit_test(test_failure_goes_first),
 		cmocka_unit_test(test_wrong_entries),
 	};

@@ -204,7 +204,7 @@ static void test_run_renewed_lease_stays(void **state)
 	struct lease_times times = bench_times(T0 + 50000);
 	struct bench b;
 	json_t *jobs;
-	bool cancel;
+	const char *command;
 
 	(void)state;
 	bench_open(&b, 4);
@@ -213,21 +213,62 @@ static void test_run_renewed_lease_stays(void **state)
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(lease_renew(b.store, b.agents[0],
 					     bench_lease(jobs, i), 0.5, &times,
-					     &cancel),
+					     &command),
 				 0);
-	assert_false(cancel);
+	assert_string_equal(command, "continue");
 	bench_sweep(&b, T0 + 110000, 0);
 	bench_expect(&b, "phase", "running");
 	times.now = T0 + 110000;
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(lease_renew(b.store, b.agents[0],
 					     bench_lease(jobs, i), 0.5, &times,
-					     &cancel),
+					     &command),
 				 0);
 	/* the maximum duration is 60 s, and 60 s to end by itself */
 	bench_sweep(&b, T0 + 120001, 0);
 	bench_expect(&b, "stop_reason", "error");
 	bench_expect(&b, "result_description", "maximum duration of 60 s");
+	json_decref(jobs);
+	bench_close(&b);
+}
+
+/* The calls of a run are enough: its agents are told, and it goes on until they have ended. A user who stops it
+ * goes first. */
+static void test_run_with_enough_calls(void **state)
+{
+	const struct lease_times times = bench_times(T0 + 1000);
+	const char *command;
+	struct run_case c;
+	struct bench b;
+	json_t *jobs;
+
+	(void)state;
+	bench_open(&b, 4);
+	bench_run(&b);
+	assert_int_equal(store_run_enough(b.store, b.run_id, "enough"), 0);
+	jobs = bench_start(&b, T0);
+	assert_int_equal(store_run_to_watch(b.store, 0, &c), 0);
+	bench_sql(&b, "UPDATE run SET conditions_json = "
+		      "'[{\"options\":[\"stop_early\"]}]'");
+	assert_int_equal(store_run_to_watch(b.store, b.run_id, &c), 0);
+	assert_int_equal(store_run_to_watch(b.store, 0, &c), 1);
+	assert_int_equal(c.id, b.run_id);
+	run_case_release(&c);
+	assert_int_equal(store_run_enough(b.store, b.run_id, "enough"), 1);
+	assert_int_equal(store_run_enough(b.store, b.run_id, "again"), 0);
+	assert_int_equal(store_run_to_watch(b.store, 0, &c), 0);
+	bench_expect(&b, "phase", "running");
+	bench_expect(&b, "result_description", "enough");
+	assert_int_equal(lease_renew(b.store, b.agents[0], bench_lease(jobs, 0),
+				     0.5, &times, &command),
+			 0);
+	assert_string_equal(command, "enough");
+	assert_int_equal(store_run_stop(b.store, b.run_id, T0 + 1), 0);
+	bench_expect(&b, "stop_reason", "user");
+	assert_int_equal(lease_renew(b.store, b.agents[0], bench_lease(jobs, 0),
+				     0.5, &times, &command),
+			 0);
+	assert_string_equal(command, "cancel");
 	json_decref(jobs);
 	bench_close(&b);
 }
@@ -246,11 +287,11 @@ static void test_run_that_does_not_stop_is_taken_away(void **state)
 	assert_int_equal(store_run_stop(b.store, 4711, T0 + 2), -ENOENT);
 	for (int64_t at = T0 + 30000; at <= T0 + 300000; at += 30000) {
 		const struct lease_times times = bench_times(at);
-		bool cancel = false;
+		const char *command = "";
 
 		if (lease_renew(b.store, b.agents[0], bench_lease(jobs, 0), 0.5,
-				&times, &cancel) == 0)
-			assert_true(cancel);
+				&times, &command) == 0)
+			assert_string_equal(command, "cancel");
 		bench_sweep(&b, at, 0);
 	}
 	bench_expect(&b, "phase", "done");
@@ -505,6 +546,7 @@ int main(void)
 		cmocka_unit_test(test_poll_knows_of_a_job_before_we_do),
 		cmocka_unit_test(test_run_lease_expires),
 		cmocka_unit_test(test_run_renewed_lease_stays),
+		cmocka_unit_test(test_run_with_enough_calls),
 		cmocka_unit_test(test_run_that_does_not_stop_is_taken_away),
 		cmocka_unit_test(test_run_no_agent),
 		cmocka_unit_test(test_run_no_agent_was_seen),
