@@ -100,6 +100,7 @@ void engine_report_rest(struct engine *e)
 		.calibration = e->settings.has_calibration
 				       ? &e->settings.calibration
 				       : NULL,
+		.calls_most = e->calls ? calls_up_most(e->calls) : 0,
 		.send_lateness_ms = m.send_lateness_ms,
 		.send_lateness_p99_ms = m.send_lateness_p99_ms,
 		.send_scheduling =

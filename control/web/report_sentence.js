@@ -194,6 +194,9 @@ export function testerChecks(model) {
     checks.push({ ok: drops === 0, name: 'Dropped on our side', value: [[drops.toLocaleString('en')], ` of ${total.toLocaleString('en')}`] });
     for (const [key, n] of dropped) if (n) checks.push({ ok: false, name: capital(DROPS[key]), value: [[figure(n)]] });
   }
+  for (const e of evidence.filter((one) => one.calibration && one.calls_most > one.calibration.calls)) {
+    checks.push({ ok: false, name: `${e.role}: more calls at once than calibrated`, value: [[figure(e.calls_most)], ` of ${e.calibration.calls}`] });
+  }
   const classes = [...new Set(evidence.map((e) => e.send_scheduling).filter(Boolean))];
   if (classes.length) {
     const words = { realtime: 'real-time', normal: 'normal', nice: 'nice', overrun: 'overrun' };

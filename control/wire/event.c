@@ -281,9 +281,11 @@ json_t *wire_event_evidence(struct wire_time when,
 		err |= put_value(o, "send_lateness_ms", lateness);
 	}
 	err |= put_generator(o, &e->generator);
-	if (e->calibration)
+	if (e->calibration) {
 		err |= put_value(o, "calibration",
 				 wire_calibration_encode(e->calibration));
+		err |= put_value(o, "calls_most", json_integer(e->calls_most));
+	}
 	if (e->send_scheduling)
 		err |= put_text(o, "send_scheduling", e->send_scheduling);
 	if (e->receive_scheduling)

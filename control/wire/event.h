@@ -213,7 +213,8 @@ struct wire_event_evidence {
 	uint64_t starts_missed; /* calls that were due and were not placed */
 	struct wire_generator generator; /* of the whole job */
 	const struct wire_calibration
-		*calibration;                 /* of the host; NULL: none */
+		*calibration; /* of the host; NULL: none */
+	uint32_t calls_most;  /* that were up at once; with a calibration */
 	struct distribution send_lateness_ms; /* n = 0: none */
 	double send_lateness_p99_ms;
 	/* scheduling of the send threads: normal, nice, realtime, overrun;

@@ -215,6 +215,7 @@ def test_reports_state_the_bounds(tmp_path, ports):
         test = bench.single_call(duration=2)
         report = calibrated_run(bench, test)
         assert [e["calibration"] for e in report["evidence"]] == [example()] * 2
+        assert [e["calls_most"] for e in report["evidence"]] == [1] * 2
         streams = [s for c in report["calls"] for s in c["streams"]]
         assert len(streams) == 4
         for s in streams:

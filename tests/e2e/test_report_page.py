@@ -410,7 +410,7 @@ def busy(bench, fake):
                     "Call-ID: c7\r\n\r\n"}]).ok
         assert agent.artifact(job, "notes.txt", b"two").ok
         assert agent.upload(job, "events", registered(account) + [
-            evidence(receive_queue_drops=3),
+            evidence(receive_queue_drops=3, calls_most=120, calibration={"calls": 100}),
             {"t": NOW_US, "mono": 1, "kind": "artifact_lost", "name": MARKUP, "text": "no room"},
             {"t": NOW_US, "mono": 1, "kind": "artifact_cut", "name": "rtp.pcap", "text": MARKUP},
             {"t": NOW_US, "mono": 1, "kind": "flaw", "name": "late", "count": 4,
@@ -444,6 +444,7 @@ def test_the_tester_was_the_limit(bench, browser, cookie, busy):
     assert text(browser, "#tester-answer") == "Yes"
     assert "6" in text(browser, "#evidence") and "dropped in a socket queue" in \
         text(browser, "#evidence").lower()
+    assert "more calls at once than calibrated" in text(browser, "#evidence").lower()
 
 
 def test_texts_from_outside_are_text(bench, browser, cookie, busy):

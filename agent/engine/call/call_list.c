@@ -96,6 +96,11 @@ uint32_t calls_up(const struct calls *calls, bool outgoing)
 	return calls->up[outgoing];
 }
 
+uint32_t calls_up_most(const struct calls *calls)
+{
+	return calls->up_most;
+}
+
 uint32_t calls_lingering(const struct calls *calls, int64_t now_ns)
 {
 	uint32_t count = 0;

@@ -72,6 +72,8 @@ bool calls_have_room(const struct calls *calls);
 uint32_t calls_listed(const struct calls *calls);
 /** Calls that have begun and are not closed. */
 uint32_t calls_up(const struct calls *calls, bool outgoing);
+/** Most of them at once, of both directions. */
+uint32_t calls_up_most(const struct calls *calls);
 /** Calls that hold an RTP port longer than planned: closed and not reported yet,
  * BYE not answered, or the planned end is past. */
 uint32_t calls_lingering(const struct calls *calls, int64_t now_ns);
