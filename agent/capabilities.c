@@ -92,6 +92,7 @@ json_t *capabilities_list(const struct agent_conf *conf)
 		add(list, "client", "sipp");
 	for (size_t i = 0; codec_name_at(i); i++)
 		add(list, "codec", codec_name_at(i)->name);
+	add(list, "job", "shards");
 	add(list, "encryption", "sdes");
 	add(list, "encryption", "dtls");
 	add(list, "transport", "udp");

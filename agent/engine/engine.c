@@ -260,17 +260,21 @@ static void job_start(struct engine *e, json_t *message)
 	err = engine_settings_read(&e->settings,
 				   json_object_get(message, "engine"));
 	if (!err)
-		err = wire_share_decode(&e->settings.share,
-					json_object_get(message, "share"));
+		err = wire_share_decode(&e->share,
+					json_object_get(message, "share"),
+					WIRE_ENGINES_MAX);
 	if (!err) {
 		const struct report_params params = {
 			.role = e->job->role,
 			.run = e->job->session_id,
 			.interval_s = e->job->interval_s,
 			.artifact_dir = e->settings.artifact_dir,
-			.share = &e->settings.share,
+			.share = &e->share,
+			.shard = &e->job->share,
 		};
 
+		e->settings.share =
+			wire_share_within(&e->job->share, &e->share);
 		err = report_start(e->report, &params);
 	}
 	if (err) {

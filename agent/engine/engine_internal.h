@@ -41,6 +41,7 @@ struct engine {
 	struct wire_channel *channel;
 	bool peer_gone;
 	struct wire_job *job;
+	struct wire_share share; /* of this engine, of the agent's job */
 	struct engine_settings settings;
 	struct sandbox sandbox;
 	enum engine_phase phase;

@@ -247,6 +247,16 @@ static bool is_disowned(struct lease *l,
 	}
 }
 
+static void clock_read(struct lease *l, const struct http_client_answer *answer)
+{
+	const json_t *time = json_object_get(answer->body, "server_time");
+
+	if (json_is_integer(time))
+		controller_clock_read(&l->clock, answer->sent_ns,
+				      answer->done_ns,
+				      json_integer_value(time));
+}
+
 static void on_renewed(const struct http_client_answer *answer, void *arg)
 {
 	struct lease *l = arg;
@@ -263,6 +273,7 @@ static void on_renewed(const struct http_client_answer *answer, void *arg)
 	if (json_is_integer(lease_s) && json_integer_value(lease_s) > 0 &&
 	    json_integer_value(lease_s) <= 86400)
 		l->env->lease_s = (uint32_t)json_integer_value(lease_s);
+	clock_read(l, answer);
 	extend(l, answer->sent_ns);
 	command = json_string_value(json_object_get(answer->body, "command"));
 	if (command)
@@ -353,8 +364,9 @@ int lease_go(struct lease *l, int64_t step, int64_t in_ms)
 	int64_t at_ns = clock_mono_ns() + (in_ms + lead_ms) * NS_PER_MS;
 	int err = go ? 0 : -ENOMEM;
 
-	/* several begin at one time, when all of them have the message */
-	if (!err && engine_group_count(l->engines) > 1)
+	/* several begin at one time, when all of them have the message; so do
+	 * those of all shards */
+	if (!err && (l->sharded || engine_group_count(l->engines) > 1))
 		err = json_object_set_new(go, "at_ns", json_integer(at_ns))
 			      ? -ENOMEM
 			      : 0;
@@ -409,6 +421,25 @@ static void on_barrier(const struct http_client_answer *answer, void *arg)
 	}
 }
 
+/* What a shard tells besides: when it began its calls, by the controller's clock. */
+static json_t *barrier_body(const struct lease *l)
+{
+	const struct controller_clock *c = &l->clock;
+	const json_int_t t_us = (l->began_ns + c->offset_ns) / NS_PER_US;
+	const json_int_t error_us =
+		controller_clock_error_ns(c, l->began_ns) / NS_PER_US + 1;
+	json_t *body = json_pack("{s:b}", "ready", 1);
+
+	if (body && l->sharded && l->began_ns && c->known &&
+	    json_object_set_new(
+		    body, "began",
+		    json_pack("{s:I, s:I}", "t", t_us, "error_us", error_us))) {
+		json_decref(body);
+		return NULL;
+	}
+	return body;
+}
+
 static void ask_barrier(struct lease *l)
 {
 	char path[160];
@@ -423,15 +454,17 @@ static void ask_barrier(struct lease *l)
 		return;
 	str_print(path, sizeof(path), "/leases/%s/barriers/%jd", l->id,
 		  (intmax_t)l->step);
-	body = json_pack("{s:b}", "ready", 1);
+	body = barrier_body(l);
 	request.body = body;
 	if (!body || http_client_send(&l->barrier, l->env->http, &request) != 0)
 		lease_cancel(l, "out of memory");
 	json_decref(body);
 }
 
-void lease_step_ready(struct lease *l, json_t *step)
+void lease_step_ready(struct lease *l, const json_t *message)
 {
+	const json_t *step = json_object_get(message, "step");
+
 	if (!json_is_integer(step) || json_integer_value(step) != l->step ||
 	    l->barrier_waiting) {
 		log_warning("lease=%s: the engine is ready with a step it is "
@@ -440,6 +473,7 @@ void lease_step_ready(struct lease *l, json_t *step)
 		return;
 	}
 	l->barrier_waiting = true;
+	l->began_ns = json_integer_value(json_object_get(message, "began_ns"));
 	ask_barrier(l);
 }
 
@@ -514,6 +548,7 @@ static void on_started(const struct http_client_answer *answer, void *arg)
 	log_info("run=%s role=%s lease=%s: started", l->session_id, l->role,
 		 l->id);
 	l->confirmed = true;
+	clock_read(l, answer);
 	lease_renewal_begin(l, answer->sent_ns);
 	l->state = LEASE_FETCHING;
 	fetch_prompts(l);
@@ -619,6 +654,7 @@ int lease_new(struct lease **ret, struct lease_env *env, json_t *job)
 	if (!l)
 		return -ENOMEM;
 	l->spec = json_incref(spec);
+	l->sharded = json_object_get(spec, "share") != NULL;
 	l->step_count = json_array_size(json_object_get(spec, "steps"));
 	l->max_duration_s =
 		json_is_integer(duration) && json_integer_value(duration) > 0 &&

@@ -89,7 +89,7 @@ static void on_message(json_t *message, void *arg)
 	if (l->env->verbose)
 		terminal_show(l->role, message);
 	if (strcmp(type, "ready") == 0)
-		lease_step_ready(l, json_object_get(message, "step"));
+		lease_step_ready(l, message);
 	else if (strcmp(type, "progress") == 0)
 		l->progress =
 			json_number_value(json_object_get(message, "progress"));

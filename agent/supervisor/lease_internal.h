@@ -8,6 +8,7 @@
 
 #include "agent/link/upload.h"
 #include "agent/spool/report_records.h"
+#include "agent/supervisor/controller_clock.h"
 #include "agent/supervisor/engine_group.h"
 #include "agent/supervisor/lease.h"
 
@@ -26,6 +27,7 @@ struct lease {
 	char session_id[64];
 	char role[64];
 	json_t *spec; /* until the engine has it */
+	bool sharded; /* other agents have other shards of the role */
 	uint32_t max_duration_s;
 	size_t step_count;
 
@@ -47,13 +49,15 @@ struct lease {
 	bool cancelled;
 	bool enough; /* it was told to place no more calls */
 	double progress;
-	int64_t step; /* the engine's present one */
+	int64_t step;     /* the engine's present one */
+	int64_t began_ns; /* when it began, if it has calls; 0: it has none */
 
 	/* controller */
 	struct http_client_call *start; /* later: the fetch of a prompt */
 	const char *fetched;            /* hash of that prompt, in spec */
 	struct http_client_call *renew;
 	struct http_client_call *barrier;
+	struct controller_clock clock;
 	bool lost;            /* 410 to a renewal: stop renewing */
 	bool barrier_waiting; /* repeat it after the next renewal */
 	struct event_loop_timer renew_timer;
@@ -76,8 +80,8 @@ void lease_check_over(struct lease *l);
 /** Send `go` for a step to all engines of the lease.
  * @return as engine_group_send() */
 int lease_go(struct lease *l, int64_t step, int64_t in_ms);
-/** The engine reported that it is ready with a step. */
-void lease_step_ready(struct lease *l, json_t *step);
+/** The engine reported that it is ready with a step. @param message  `ready` */
+void lease_step_ready(struct lease *l, const json_t *message);
 
 /* ---- lease_engine.c ---- */
 

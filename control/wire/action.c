@@ -193,6 +193,20 @@ static int duration_decode(struct decoder *d, json_t *object,
 	return 0;
 }
 
+static int agents_decode(struct decoder *d, json_t *object,
+			 struct wire_agents *ret)
+{
+	json_t *value = json_object_get(object, "agents");
+
+	*ret = (struct wire_agents){1, 1};
+	if (!value || json_is_null(value) || wire_agents_parse(ret, value) == 0)
+		return 0;
+	return decoder_refuse_member(d, "agents",
+				     "must be a number of agents from 1 to %u, "
+				     "or the least and the most, 2-%u",
+				     WIRE_SHARDS_MAX, WIRE_SHARDS_MAX);
+}
+
 static int dial_decode(struct decoder *d, json_t *object,
 		       const struct wire_job *job, struct wire_action *a)
 {
@@ -256,6 +270,8 @@ static int numbers_decode(struct decoder *d, json_t *object,
 	if (!err)
 		err = decode_u32(d, object, "wait_calls", 1, CALLS_MAX,
 				 &a->wait_calls);
+	if (!err)
+		err = agents_decode(d, object, &a->agents);
 	return err;
 }
 

@@ -9,6 +9,7 @@
 #include "control/wire/dtmf.h"
 #include "control/wire/duration.h"
 #include "control/wire/job_limits.h"
+#include "control/wire/share.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -324,8 +325,9 @@ struct wire_action {
 	/* default 1; of an answer action 0: no limit */
 	uint32_t max_total_calls;
 	uint32_t max_concurrent_calls;
-	double calls_per_second; /* default 1; register: 0, no rate */
-	uint32_t ramp_up_s;      /* until the full rate; default 0 */
+	double calls_per_second;   /* default 1; register: 0, no rate */
+	uint32_t ramp_up_s;        /* until the full rate; default 0 */
+	struct wire_agents agents; /* default 1 */
 	/* default 10 s; of an answer action fixed 0: until the peer ends it */
 	struct wire_duration duration;
 	const struct wire_client_action *client_actions;
@@ -377,6 +379,7 @@ struct wire_job {
 	size_t step_count;
 	const struct wire_peer_role *peers;
 	size_t peer_count;
+	struct wire_share share; /* the shard of the role that it is */
 };
 
 /** Parse the argument of an `assert_audio` action. @return 0; -EINVAL */

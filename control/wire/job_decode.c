@@ -177,6 +177,12 @@ static int head_decode(struct decoder *d, json_t *spec, struct wire_job *job)
 	if (!decode_word(records, record, &i))
 		return decoder_refuse_member(d, "record",
 					     "must be none, sip or media");
+	if (wire_share_decode(&job->share, json_object_get(spec, "share"),
+			      WIRE_SHARDS_MAX))
+		return decoder_refuse_member(d, "share",
+					     "must be an index below `of`, at "
+					     "most %u",
+					     WIRE_SHARDS_MAX);
 	job->record_sip = i > 0;
 	job->record_media = i == 2;
 	return 0;
@@ -194,6 +200,7 @@ int wire_job_decode(struct wire_job **ret, json_t *spec,
 	decoder_init(&d, &box->arena, reason);
 	box->job.interval_s = INTERVAL_S_DEFAULT;
 	box->job.max_duration_s = MAX_DURATION_S_DEFAULT;
+	box->job.share.of = 1;
 	if (!json_is_object(spec))
 		err = decoder_refuse(&d, "a job must be an object");
 	else

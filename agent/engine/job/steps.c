@@ -19,8 +19,9 @@ enum steps_phase {
 
 struct steps {
 	enum steps_phase phase;
-	size_t step;   /* the one that waits or runs */
-	size_t action; /* within it */
+	size_t step;      /* the one that waits or runs */
+	size_t action;    /* within it */
+	int64_t began_ns; /* the step that runs, monotonic */
 	struct actions actions;
 	struct mono_timer tmr; /* the delay of a go; a wait action */
 	struct mono_timer
@@ -55,10 +56,28 @@ void action_wait_start(struct actions *actions,
 			 wait_over, s);
 }
 
+/* Whether the step begins with calls: those of all shards begin together. */
+static bool step_calls(const struct steps *s)
+{
+	const struct wire_step *step = step_now(s);
+
+	return step->action_count > 0 &&
+	       (step->actions[0].type == WIRE_ACTION_CALL ||
+		step->actions[0].type == WIRE_ACTION_STREAM);
+}
+
 static void step_ready(struct steps *s)
 {
-	report_send(s->actions.report, json_pack("{s:s, s:I}", "type", "ready",
-						 "step", (json_int_t)s->step));
+	json_t *message = json_pack("{s:s, s:I}", "type", "ready", "step",
+				    (json_int_t)s->step);
+
+	if (message && step_calls(s) &&
+	    json_object_set_new(message, "began_ns",
+				json_integer(s->began_ns))) {
+		json_decref(message);
+		message = NULL;
+	}
+	report_send(s->actions.report, message);
 	log_info("run=%s role=%s step %zu is ready", s->actions.job->session_id,
 		 s->actions.job->role, s->step);
 	s->phase = STEPS_WAITING;
@@ -99,6 +118,7 @@ static void go_due(void *arg)
 		return;
 	s->phase = STEPS_RUNNING;
 	s->action = 0;
+	s->began_ns = clock_mono_ns();
 	action_start(s);
 }
 

@@ -53,8 +53,10 @@ int report_new(struct report **ret, struct wire_channel *channel,
 	r->channel = channel;
 	r->ended_h = ended_h;
 	r->arg = arg;
-	r->params = (struct report_params){
-		.run = "-", .artifact_dir = "", .share = &whole_job};
+	r->params = (struct report_params){.run = "-",
+					   .artifact_dir = "",
+					   .share = &whole_job,
+					   .shard = &whole_job};
 	buf_init(&r->item, WIRE_FRAME_BYTES);
 	err = outbox_new(&r->outbox);
 	if (err) {
@@ -171,14 +173,20 @@ void report_event(struct report *r, json_t *event)
 	report_json(r, OUTBOX_EVENTS, event);
 }
 
+static int share_add(json_t *event, const struct wire_share *share,
+		     const char *member, const char *of)
+{
+	if (!wire_share_divided(share))
+		return 0;
+	return json_object_set_new(event, member,
+				   json_integer(share->index + 1)) ||
+	       json_object_set_new(event, of, json_integer(share->of));
+}
+
 void report_engine_event(struct report *r, json_t *event)
 {
-	const struct wire_share *share = r->params.share;
-
-	if (event && wire_share_divided(share) &&
-	    (json_object_set_new(event, "engine",
-				 json_integer(share->index + 1)) ||
-	     json_object_set_new(event, "engines", json_integer(share->of)))) {
+	if (event && (share_add(event, r->params.share, "engine", "engines") ||
+		      share_add(event, r->params.shard, "shard", "shards"))) {
 		json_decref(event);
 		event = NULL;
 	}
@@ -189,7 +197,8 @@ void report_flaw(struct report *r, const char *name, uint64_t count,
 		 const char *text)
 {
 	const struct wire_share *share = r->params.share;
-	char whose[FLAW_BYTES];
+	const struct wire_share *shard = r->params.shard;
+	char whose[FLAW_BYTES], whole[FLAW_BYTES];
 
 	if (!count)
 		return;
@@ -197,6 +206,11 @@ void report_flaw(struct report *r, const char *name, uint64_t count,
 		str_print(whose, sizeof(whose), "%s (engine %u of %u)", text,
 			  share->index + 1, share->of);
 		text = whose;
+	}
+	if (wire_share_divided(shard)) {
+		str_print(whole, sizeof(whole), "%s (shard %u of %u)", text,
+			  shard->index + 1, shard->of);
+		text = whole;
 	}
 	report_engine_event(r, wire_event_flaw(report_time(r, clock_mono_ns()),
 					       name, count, text));

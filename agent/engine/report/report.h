@@ -40,10 +40,11 @@ struct report *report_free(struct report *r);
 /* All borrowed for the report's life. */
 struct report_params {
 	const char *role;
-	const char *run;          /* its id, for the log */
-	uint32_t interval_s;      /* of the statistics */
-	const char *artifact_dir; /* "": artifacts are not wanted */
-	const struct wire_share *share;
+	const char *run;                /* its id, for the log */
+	uint32_t interval_s;            /* of the statistics */
+	const char *artifact_dir;       /* "": artifacts are not wanted */
+	const struct wire_share *share; /* the engine's, of the agent's job */
+	const struct wire_share *shard; /* the agent's, of the role's job */
 };
 
 /**
@@ -81,7 +82,7 @@ void report_state(struct report *r, int64_t mono_ns, enum ua_state state,
 /** @param event  taken over; NULL (out of memory) is counted as dropped */
 void report_event(struct report *r, json_t *event);
 /** An event about the engine itself: where several share the job it says which one, and
- * of how many. @param event  as of report_event() */
+ * of how many, and likewise of the shard. @param event  as of report_event() */
 void report_engine_event(struct report *r, json_t *event);
 /** An event "flaw": the engine's own measurement is impaired. Count 0: none. */
 void report_flaw(struct report *r, const char *name, uint64_t count,

@@ -31,7 +31,9 @@
 	"{\"type\":\"register\",\"index\":0," TARGET "," users "}"
 #define WAIT(more) "{\"type\":\"wait\",\"index\":0,\"wait_ms\":1000" more "}"
 
-static uint32_t engines_of(const char *steps, uint32_t engines_max)
+/* @param more  members of the job, with a comma after each */
+static uint32_t engines_of_job(const char *more, const char *steps,
+			       uint32_t engines_max)
 {
 	char text[4096];
 	char reason[WIRE_REASON_BYTES];
@@ -41,9 +43,9 @@ static uint32_t engines_of(const char *steps, uint32_t engines_max)
 
 	snprintf(text, sizeof(text),
 		 "{\"session_id\":\"0a1b2c3d-0000-4000-8000-000000000001\","
-		 "\"role\":\"caller\",\"attempt\":1,\"interval_s\":7,"
+		 "%s\"role\":\"caller\",\"attempt\":1,\"interval_s\":7,"
 		 "\"max_duration_s\":120,\"record\":\"none\",\"steps\":%s}",
-		 steps);
+		 more, steps);
 	spec = json_loads(text, 0, NULL);
 	if (!spec)
 		fail_msg("not JSON: %s", text);
@@ -55,6 +57,11 @@ static uint32_t engines_of(const char *steps, uint32_t engines_max)
 		assert_int_equal(interval_s, 7);
 	json_decref(spec);
 	return engines;
+}
+
+static uint32_t engines_of(const char *steps, uint32_t engines_max)
+{
+	return engines_of_job("", steps, engines_max);
 }
 
 static void test_division_of_large_jobs_only(void **state)
@@ -141,6 +148,29 @@ static void test_division_not_of_what_exists_once(void **state)
 		4);
 }
 
+/* All engines of all shards have accounts and calls of their own. */
+static void test_division_of_a_shard(void **state)
+{
+	static const char shard[] = "\"share\":{\"index\":1,\"of\":2},";
+
+	(void)state;
+	assert_int_equal(
+		engines_of_job(shard,
+			       "[[" REGISTER(USERS4) "],[" CALL(LARGE) "]]", 4),
+		2);
+	assert_int_equal(
+		engines_of_job(shard,
+			       "[[" REGISTER(USERS6) "],[" CALL(LARGE) "]]", 5),
+		3);
+	assert_int_equal(engines_of_job(shard, "[[" CALL(LARGE) "]]", 4), 4);
+	assert_int_equal(engines_of_job(shard,
+					"[[" CALL(",\"max_total_calls\":7,"
+						  "\"max_concurrent_calls\":"
+						  "200") "]]",
+					4),
+			 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -149,6 +179,7 @@ int main(void)
 			test_division_never_over_more_engines_than_calls),
 		cmocka_unit_test(test_division_divides_the_registered_accounts),
 		cmocka_unit_test(test_division_not_of_what_exists_once),
+		cmocka_unit_test(test_division_of_a_shard),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -437,6 +437,24 @@ static void test_ready_when_all_are(void **state)
 	over(m, &seen);
 }
 
+/* A step has begun when the last engine has begun it. */
+static void test_step_began_with_the_last_engine(void **state)
+{
+	struct seen seen;
+	struct engine_merge *m = messages_new(3, &seen);
+
+	(void)state;
+	tell(m, 0, "{\"type\":\"ready\",\"step\":0,\"began_ns\":500}");
+	tell(m, 2, "{\"type\":\"ready\",\"step\":0,\"began_ns\":700}");
+	tell(m, 1, "{\"type\":\"ready\",\"step\":0,\"began_ns\":600}");
+	assert_int_equal(json_integer_value(last(&seen, "began_ns")), 700);
+	for (uint32_t i = 0; i < 3; i++)
+		tell(m, i, "{\"type\":\"ready\",\"step\":1}");
+	assert_int_equal(count(&seen), 2);
+	assert_null(last(&seen, "began_ns"));
+	over(m, &seen);
+}
+
 static void test_progress_is_the_mean(void **state)
 {
 	struct seen seen;
@@ -616,6 +634,7 @@ int main(void)
 		cmocka_unit_test(test_calls_of_a_second_are_added_up),
 		cmocka_unit_test(test_calls_of_an_engine_that_stood_still),
 		cmocka_unit_test(test_ready_when_all_are),
+		cmocka_unit_test(test_step_began_with_the_last_engine),
 		cmocka_unit_test(test_progress_is_the_mean),
 		cmocka_unit_test(test_events_pass_as_they_came),
 		cmocka_unit_test(test_statistics_of_all_make_one_message),

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "control/wire/share.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -164,10 +165,70 @@ static void test_shares_add_up(void **state)
 	}
 }
 
+/* The engines of all shards have each number once, and what the shard has. */
+static void test_shares_of_shares(void **state)
+{
+	(void)state;
+	for (uint32_t shards = 1; shards <= WIRE_SHARDS_MAX; shards++) {
+		for (uint32_t of = 1; of <= WIRE_ENGINES_MAX; of++) {
+			uint32_t had_by[CALLS] = {0};
+
+			for (uint32_t i = 0; i < shards * of; i++) {
+				const struct wire_share shard = {i / of,
+								 shards};
+				const struct wire_share engine = {i % of, of};
+				const struct wire_share s =
+					wire_share_within(&shard, &engine);
+				uint32_t own = wire_share_count(&s, CALLS);
+
+				for (uint32_t j = 0; j < own; j++) {
+					uint32_t n = wire_share_number(&s, j);
+
+					assert_int_equal(n % shards,
+							 shard.index);
+					had_by[n]++;
+				}
+			}
+			for (uint32_t n = 0; n < CALLS; n++)
+				assert_int_equal(had_by[n], 1);
+		}
+	}
+}
+
+static void test_agents_on_the_wire(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t least, most; /* 0: refused */
+	} values[] = {
+		{"1", 1, 1},        {"8", 8, 8},         {"\"3\"", 3, 3},
+		{"\"2-8\"", 2, 8},  {"\"4-4\"", 4, 4},   {"0", 0, 0},
+		{"9", 0, 0},        {"-1", 0, 0},        {"2.5", 0, 0},
+		{"\"\"", 0, 0},     {"\"9\"", 0, 0},     {"\"3-2\"", 0, 0},
+		{"\"2-9\"", 0, 0},  {"\"0-2\"", 0, 0},   {"\"2-\"", 0, 0},
+		{"\"-2\"", 0, 0},   {"\"2-3-4\"", 0, 0}, {"\"2 - 3\"", 0, 0},
+		{"\"0002\"", 0, 0}, {"[2, 3]", 0, 0},    {"true", 0, 0},
+		{"\"1e1\"", 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+		json_t *value =
+			json_loads(values[i].text, JSON_DECODE_ANY, NULL);
+		struct wire_agents got = {77, 78};
+		int err = wire_agents_parse(&got, value);
+
+		assert_int_equal(err, values[i].most ? 0 : -EINVAL);
+		assert_int_equal(got.least, err ? 77 : values[i].least);
+		assert_int_equal(got.most, err ? 78 : values[i].most);
+		json_decref(value);
+	}
+}
+
 static int decode(const char *text, struct wire_share *ret)
 {
 	json_t *object = text ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
-	int err = wire_share_decode(ret, object);
+	int err = wire_share_decode(ret, object, WIRE_ENGINES_MAX);
 
 	json_decref(object);
 	return err;
@@ -196,7 +257,7 @@ static void test_share_on_the_wire(void **state)
 		assert_true(decode(refused[i], &got) < 0);
 		assert_int_equal(got.index, 7);
 	}
-	assert_int_equal(wire_share_decode(&got, object), 0);
+	assert_int_equal(wire_share_decode(&got, object, WIRE_ENGINES_MAX), 0);
 	assert_int_equal(got.index, 2);
 	assert_int_equal(got.of, 3);
 	assert_true(wire_share_divided(&got));
@@ -216,6 +277,8 @@ int main(void)
 		cmocka_unit_test(test_pace_number_is_the_inverse),
 		cmocka_unit_test(test_shares_are_the_undivided_schedule),
 		cmocka_unit_test(test_shares_add_up),
+		cmocka_unit_test(test_shares_of_shares),
+		cmocka_unit_test(test_agents_on_the_wire),
 		cmocka_unit_test(test_share_on_the_wire),
 	};
 
