@@ -80,7 +80,7 @@ static void role_properties(struct document *d, const struct role_figures *r)
 }
 
 /* Whether the tester was the limit: figures of an `evidence` event. Of a role that
- * several engines carried out each has its own. */
+ * several agents or engines carried out each has its own. */
 static void evidence_properties(struct document *d, const json_t *event)
 {
 	static const char *const names[] = {
@@ -103,19 +103,26 @@ static void evidence_properties(struct document *d, const json_t *event)
 	const struct role_figures r = {.role = text_of(event, "role")};
 	const json_t *late = json_object_get(event, "send_lateness_ms");
 	const json_t *value = json_object_get(late, "p99");
-	const json_t *engine = json_object_get(event, "engine");
-	char tester[40] = "tester", late_name[64];
+	const json_int_t shard =
+		json_integer_value(json_object_get(event, "shard"));
+	const json_int_t engine =
+		json_integer_value(json_object_get(event, "engine"));
+	char whose[48] = "", tester[96] = "tester", late_name[128];
 
-	if (json_integer_value(engine) > 0)
+	if (shard > 0)
+		str_print(whose, sizeof(whose), ".shard%" JSON_INTEGER_FORMAT,
+			  shard);
+	str_print(tester, sizeof(tester), "tester%s", whose);
+	if (engine > 0)
 		str_print(tester, sizeof(tester),
-			  "tester.engine%" JSON_INTEGER_FORMAT,
-			  json_integer_value(engine));
+			  "tester%s.engine%" JSON_INTEGER_FORMAT, whose,
+			  engine);
 	str_print(late_name, sizeof(late_name), "%s.send_lateness_p99_ms",
 		  tester);
 	if (json_is_number(value))
 		figure_property(d, &r, late_name, json_number_value(value));
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		char name[64];
+		char name[128];
 
 		value = json_object_get(event, names[i]);
 		str_print(name, sizeof(name), "%s.%s", tester, names[i]);

@@ -242,8 +242,9 @@ function drawTester(model) {
     'ring_drops', 'packets_unsent', 'starts_missed', 'invalid_packets', 'rtcp_invalid', 'foreign_packets', 'ssrc_collisions',
     'srtp_refused', 'srtp_unkeyed', 'dtls_dropped', 'dtls_refused', 'stun_dropped', 'packets_late', 'loop_lateness_p99_ms',
     'loop_lateness_max_ms', 'processor_pct', 'processor_wait_pct', 'steal_pct', 'throttled', 'throttled_ms', 'clock_step_ms', 'sip_queue_drops'];
-  // several engine processes may have shared the calls of a role
-  const whose = (e) => (e.engines ? el('span', null, roleTag(model, e.role), ` engine ${e.engine} of ${e.engines}`) : roleTag(model, e.role));
+  // several agents, and engine processes of an agent, may have shared the calls of a role
+  const part = (name, k, of) => (of ? ` ${name} ${k} of ${of}` : '');
+  const whose = (e) => el('span', null, roleTag(model, e.role), part('shard', e.shard, e.shards), part('engine', e.engine, e.engines));
   const late = (key) => (e) => figure(e.send_lateness_ms ? e.send_lateness_ms[key] : undefined, 3);
   const all = fold('All figures of the agents', () => table('Figures of the agents', model.report.evidence, [
     ['Role', whose], ['Late ms, median', late('median'), 'num'], ['p95', late('p95'), 'num'],
@@ -256,6 +257,16 @@ function drawTester(model) {
   // open by itself where the answer is yes: then the report is about the tester
   byId('evidence').replaceChildren(bad ? list : fold(`${plural(checks.length, 'check')} passed`, () => list, true), all,
     ...(model.report.generator.length ? [parts] : []));
+}
+
+function drawShards(model) {
+  const shards = model.report.shards || [];
+  byId('shards-card').hidden = !shards.length;
+  if (!shards.length) return;
+  byId('shards').replaceChildren(table('Shards', shards, [
+    ['Role', (s) => roleTag(model, s.role)], ['Shard', (s) => `${s.shard} of ${s.shards}`], ['Agent', (s) => figure(s.agent)], ['State', (s) => s.state],
+    ['Began, ms after the first', (s) => figure(s.start_offset_ms ?? undefined, 1), 'num'],
+    ['Error of the clock, ms', (s) => figure(s.clock_error_ms ?? undefined, 1), 'num']]));
 }
 
 async function drawChanges(model) {
@@ -395,6 +406,7 @@ function draw(report) {
   drawLive(model, byId('live-card'), byId('live'));
   drawConditions(model);
   drawTester(model);
+  drawShards(model);
   drawTimeline(model);
   drawCalls(model, byId('calls-body'), { open: PRINT, pick: (call) => choose(model.conversationOf(call.call)) });
   const unread = model.report.calls_omitted;

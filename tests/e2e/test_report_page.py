@@ -1,4 +1,5 @@
 """The page of a run in a real browser: signed in, live, and by its public link."""
+import contextlib
 import json
 import os
 import re
@@ -147,6 +148,29 @@ def test_the_answer_comes_first(bench, browser, cookie, media):
         or any(e.get("steal_pct", 0) >= 1 or e.get("send_scheduling") == "overrun"
                for e in data["evidence"])
     assert text(browser, "#tester-answer") == ("Yes" if limit else "No")
+
+
+def test_shards_are_a_table_of_runs_that_have_them(bench, browser, cookie, media):
+    opened(browser, details(bench, media[1]))
+    assert not browser.find_element(By.ID, "shards-card").is_displayed()
+
+    def rows(sql):
+        with contextlib.closing(bench.controller.open_database()) as db:
+            db.execute(sql, (media[1],))
+            db.commit()
+
+    caller = "WHERE role = 'caller' AND run_id = (SELECT id FROM run WHERE session_id = ?)"
+    rows(f"UPDATE lease SET shards = 2, began_us = 1700000000000000, began_error_us = 1234 {caller}")
+    try:
+        opened(browser, details(bench, media[1]))
+        assert browser.find_element(By.ID, "shards-card").is_displayed()
+        cells = [c.text for c in found(browser, "#shards tbody td, #shards tbody th")]
+        assert cells == ["caller", "1 of 2", "agent0", "finished", "0.0", "1.2"], cells
+        opened(browser, media[0])  # agents are not public
+        assert not browser.find_element(By.ID, "shards-card").is_displayed()
+    finally:
+        rows(f"UPDATE lease SET shards = 1, began_us = NULL, began_error_us = NULL {caller}")
+
 
 
 def test_a_claim_links_to_its_evidence(bench, browser, cookie, media):

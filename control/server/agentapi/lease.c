@@ -36,8 +36,9 @@ void agent_lease_start(struct request *req, struct reply *rep)
 		return;
 	}
 	reply_json(rep, 200,
-		   json_pack("{s:I}", "lease_s",
-			     (json_int_t)request_conf(req)->lease_s));
+		   json_pack("{s:I, s:I}", "lease_s",
+			     (json_int_t)request_conf(req)->lease_s,
+			     "server_time", (json_int_t)store_now_ms() * 1000));
 }
 
 void agent_lease_renew(struct request *req, struct reply *rep)
@@ -70,10 +71,34 @@ void agent_lease_renew(struct request *req, struct reply *rep)
 			     (json_int_t)store_now_ms() * 1000));
 }
 
+/* Read when a shard began its calls. @return false: rep is a 422 */
+static bool read_began(const struct request *req, struct reply *rep,
+		       struct lease_began *ret)
+{
+	const json_t *began = json_object_get(request_body(req), "began");
+	const json_t *t = json_object_get(began, "t");
+	const json_t *error = json_object_get(began, "error_us");
+
+	if (!began)
+		return true;
+	if (!json_is_integer(t) || json_integer_value(t) <= 0 ||
+	    !json_is_integer(error) || json_integer_value(error) < 0) {
+		reply_problem(rep, 422,
+			      "began must be {t, error_us}, in microseconds");
+		reply_pointer(rep, "/began",
+			      "must be {t, error_us}, in microseconds");
+		return false;
+	}
+	ret->t_us = json_integer_value(t);
+	ret->error_us = json_integer_value(error);
+	return true;
+}
+
 void agent_lease_barrier(struct request *req, struct reply *rep)
 {
 	const struct lease_times times = agent_times(req);
 	const char *lease = agent_lease(req, rep);
+	struct lease_ready ready = {.step = 0};
 	uint64_t step;
 	int64_t go_in_ms;
 	bool last;
@@ -90,8 +115,11 @@ void agent_lease_barrier(struct request *req, struct reply *rep)
 		reply_pointer(rep, "/ready", "must be true");
 		return;
 	}
+	if (!read_began(req, rep, &ready.began))
+		return;
+	ready.step = (int64_t)step;
 	err = lease_ready(request_store(req), request_agent_id(req), lease,
-			  (int64_t)step, &times, &go_in_ms, &last);
+			  &ready, &times, &go_in_ms, &last);
 	if (err == -ERANGE) {
 		reply_problem(rep, 422,
 			      "step %s has not begun: the barrier of the step "

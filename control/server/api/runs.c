@@ -12,6 +12,7 @@
 #include "control/server/run/start.h"
 #include "control/server/store/artifact_files.h"
 #include "control/server/store/store_removal.h"
+#include "control/server/store/store_report.h"
 #include "control/server/store/store_run.h"
 #include "control/server/store/store_run_list.h"
 
@@ -157,6 +158,24 @@ void runs_list(struct request *req, struct reply *rep)
 	page_links(req, rep, &query.page, total);
 }
 
+/* Add what a run waits for, and its shards. @return 0; -ENOMEM; -EIO */
+static int add_state(struct request *req, json_t *run)
+{
+	const int64_t id = json_integer_value(json_object_get(run, "id"));
+	json_t *shards;
+	int err = store_report_shards(request_store(req), id, &shards);
+
+	if (err)
+		return err;
+	return json_object_set_new(run, "shards", shards) ||
+			       json_object_set_new(
+				       run, "waiting_for",
+				       run_waiting_for(request_store(req),
+						       request_conf(req), id))
+		       ? -ENOMEM
+		       : 0;
+}
+
 /* @return the run, a new reference; NULL: the reply is an error */
 static json_t *find_run(struct request *req, struct reply *rep)
 {
@@ -168,11 +187,12 @@ static json_t *find_run(struct request *req, struct reply *rep)
 		reply_store_error(rep, err, "run");
 		return NULL;
 	}
-	json_object_set_new(
-		run, "waiting_for",
-		run_waiting_for(
-			request_store(req), request_conf(req),
-			json_integer_value(json_object_get(run, "id"))));
+	err = add_state(req, run);
+	if (err) {
+		json_decref(run);
+		reply_store_error(rep, err, "run");
+		return NULL;
+	}
 	return run;
 }
 

@@ -1,7 +1,6 @@
 #include "control/server/judge/input.h"
 
 #include "control/wire/call_end.h"
-#include "control/wire/share.h"
 #include "control/wire/text.h"
 
 #include <errno.h>
@@ -233,10 +232,13 @@ int judge_input_add_spec(struct judge_input *in, json_t *spec)
 	struct role_record *record;
 	const json_t *step, *action;
 	const char *role = text_of(spec, "role");
+	struct wire_share share;
 	size_t s, a;
 	int err = 0;
 
-	if (!role[0] || !json_is_array(steps))
+	if (!role[0] || !json_is_array(steps) ||
+	    wire_share_decode(&share, json_object_get(spec, "share"),
+			      WIRE_SHARDS_MAX))
 		return -EINVAL;
 	role = keep_object(in, role, spec);
 	if (!role)
@@ -247,6 +249,7 @@ int judge_input_add_spec(struct judge_input *in, json_t *spec)
 		if (!record)
 			return err;
 		record->role = role;
+		record->shards = share.of;
 	}
 	json_array_foreach(steps, s, step)
 	{
@@ -549,19 +552,26 @@ static int add_flaw(struct judge_input *in, const char *role, const char *name,
 	return 0;
 }
 
-/* Each engine of a role vouches for its own calls only (docs/internals/wire.md). */
+/* Each engine of a shard vouches for its own calls only (docs/internals/wire.md). */
 static void evidence_came(struct role_record *record, const json_t *event)
 {
 	int64_t engine = integer_of(event, "engine");
 	int64_t engines = integer_of(event, "engines");
+	int64_t shard = integer_of(event, "shard");
 
+	if (shard < 1 || shard > record->shards)
+		shard = 1;
 	if (engines < 1 || engines > WIRE_ENGINES_MAX || engine < 1 ||
-	    engine > engines) {
-		record->has_evidence = true;
-		return;
-	}
-	record->evidence |= 1u << (engine - 1);
-	record->has_evidence = record->evidence == (1u << engines) - 1;
+	    engine > engines)
+		engine = engines = 1;
+	record->evidence[shard - 1] |= 1u << (engine - 1);
+	if (record->evidence[shard - 1] == (1u << engines) - 1)
+		record->shards_done |= 1u << (shard - 1);
+}
+
+bool role_has_evidence(const struct role_record *record)
+{
+	return record->shards_done == (1u << record->shards) - 1;
 }
 
 /* Packets that the tester itself lost make every measurement invalid. */

@@ -9,6 +9,7 @@
 #include "base/state.h"
 #include "control/server/judge/judge_input.h"
 #include "control/server/judge/sip_text.h"
+#include "control/wire/share.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -136,8 +137,10 @@ struct role_record {
 	bool places_calls;
 	bool answers;
 	bool registers;
-	unsigned evidence; /* of several engines: a bit for each that came */
-	bool has_evidence; /* of all engines that carried it out */
+	uint32_t shards; /* 1 to WIRE_SHARDS_MAX */
+	/* of the engines of a shard: a bit for each that came */
+	unsigned evidence[WIRE_SHARDS_MAX];
+	unsigned shards_done; /* a bit for each that has all its evidence */
 };
 
 struct message_record {
@@ -183,6 +186,9 @@ void *records_add(struct records *r, size_t item_bytes, int *err);
 /** Sort the records and assign states to calls and accounts. @return 0;
  * -ENOMEM; -EMSGSIZE */
 int judge_input_link(struct judge_input *in);
+
+/** Whether all engines of all its shards have told that they were not at fault. */
+bool role_has_evidence(const struct role_record *record);
 
 /* Messages of one dialog (one Call-ID), in the order of time. */
 struct message_span {

@@ -364,7 +364,7 @@ static void add_flaws(struct sentences *s, const struct judge_input *in)
 	for (size_t i = 0; i < in->roles.count; i++) {
 		char text[JUDGE_REASON_BYTES];
 
-		if (roles[i].has_evidence)
+		if (role_has_evidence(&roles[i]))
 			continue;
 		str_print(text, sizeof(text),
 			  "%s: the agent gave no evidence that it was not at "

@@ -84,6 +84,19 @@ static int add_history(struct report *r)
 								     : 0;
 }
 
+/* The shards of a run name its agents. */
+static int write_shards(struct report *r)
+{
+	json_t *shards;
+	int err = store_report_shards(r->store, r->run.id, &shards);
+
+	if (err)
+		return err;
+	writer_json(&r->w, "shards", shards);
+	json_decref(shards);
+	return 0;
+}
+
 static int write_run(struct report *r, const struct controller_conf *conf)
 {
 	int err = add_state(r, conf);
@@ -239,9 +252,11 @@ static int write_report(struct report *r, const struct controller_conf *conf)
 		err = write_events(r);
 	if (!err)
 		err = write_ladder(r);
-	/* their files are not public */
+	/* files and agents are not public */
 	if (!err && !r->is_public)
 		err = write_artifacts(r);
+	if (!err && !r->is_public)
+		err = write_shards(r);
 	if (!err)
 		err = store_report_series(r->store, r->run.id, &r->w, "series");
 	writer_integer(&r->w, "status", 200); /* as every answer has it */

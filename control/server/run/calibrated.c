@@ -42,13 +42,18 @@ int calibrated_check(struct store *store, int64_t pool_id,
 		uint64_t calls = calls_of(plan->roles[i].spec);
 
 		all += calls;
+		/* the largest shard, if the role is divided over agents */
+		calls = (calls + plan->roles[i].shards - 1) /
+			plan->roles[i].shards;
 		if (calls <= pool.calls_most || text[0])
 			continue;
 		(void)str_print(text, CALIBRATED_TEXT_BYTES,
 				"role %.64s asks for %" PRIu64
-				" calls at a time, but no agent of its pool is "
-				"calibrated for more than %" PRIu64,
-				plan->roles[i].role, calls, pool.calls_most);
+				" calls at a time%s, but no agent of its pool "
+				"is calibrated for more than %" PRIu64,
+				plan->roles[i].role, calls,
+				plan->roles[i].shards > 1 ? " of an agent" : "",
+				pool.calls_most);
 	}
 	if (!text[0] && all > pool.calls)
 		(void)str_print(text, CALIBRATED_TEXT_BYTES,

@@ -97,9 +97,10 @@ int param_normalize(const struct step_param *p, json_t *value, json_t **ret)
 		return flag_of(value, ret);
 	if (strcmp(p->type, "array") == 0)
 		return list_of(value, ret);
-	/* a duration in seconds may be a number */
+	/* a duration in seconds, and a number of agents, may be a number */
 	if (!json_is_string(value) &&
-	    !(json_is_number(value) && strcmp(p->name, "call_duration") == 0))
+	    !(json_is_number(value) && (strcmp(p->name, "call_duration") == 0 ||
+					strcmp(p->name, "agents") == 0)))
 		return -EINVAL;
 	return new_value(json_incref(value), ret);
 }

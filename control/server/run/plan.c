@@ -7,6 +7,7 @@
 #include "control/server/run/plan_action.h"
 #include "control/server/run/plan_check.h"
 #include "control/server/run/plan_needs.h"
+#include "control/server/run/plan_shards.h"
 #include "control/server/run/test_steps.h"
 #include "control/wire/text.h"
 
@@ -297,5 +298,7 @@ int plan_make(struct plan *plan, const struct plan_params *params,
 		err = plan_needs_add(plan->roles[i].spec);
 	if (!err)
 		err = plan_jobs_check(plan, source, errors);
+	if (!err && !json_array_size(errors))
+		err = plan_shards(plan, errors);
 	return err;
 }

@@ -16,6 +16,9 @@ struct plan_source;
 /* Roles of a run: caller, callee, A ... Z and some more. */
 #define PLAN_ROLES_MAX 32
 
+/* Shards of all roles together. */
+#define PLAN_JOBS_MAX 64
+
 struct plan_params {
 	const char *session_id;
 	unsigned attempt;
@@ -29,6 +32,8 @@ struct plan_params {
 struct plan_role {
 	const char *role; /* borrowed from spec */
 	json_t *spec;     /* with passwords */
+	uint32_t shards;  /* over which it is divided, 1 to WIRE_SHARDS_MAX */
+	uint32_t agents_min; /* on which these are, at least */
 };
 
 struct plan {

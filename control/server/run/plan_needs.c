@@ -107,3 +107,16 @@ int plan_needs_add(json_t *spec)
 	json_decref(needs);
 	return err;
 }
+
+/* An older agent reports no capability of the kind: it would carry out the whole job. */
+int plan_needs_shards(json_t *spec)
+{
+	json_t *needs = json_object_get(spec, "needs");
+
+	if (!needs) {
+		needs = json_array();
+		if (json_object_set_new(spec, "needs", needs))
+			return -ENOMEM;
+	}
+	return need_text(needs, "job=shards");
+}

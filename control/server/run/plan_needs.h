@@ -16,4 +16,7 @@
  */
 int plan_needs_add(json_t *spec);
 
+/** Add that of an agent that carries out a shard of a role. @return 0; -ENOMEM */
+int plan_needs_shards(json_t *spec);
+
 #endif

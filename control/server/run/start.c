@@ -10,6 +10,7 @@
 #include "control/server/store/store_appimage.h"
 #include "control/server/store/store_lease_run.h"
 #include "control/server/store/store_waiting.h"
+#include "control/wire/share.h"
 
 #include <errno.h>
 #include <string.h>
@@ -34,27 +35,49 @@ static int find_file(void *arg, const char *name, char sha256[static 65])
 	return store_file_find(arg, name, sha256);
 }
 
+/* The job of a shard: that of the role, and which part of it. */
+static int add_shard(struct run_role *ret, const struct plan_role *role,
+		     uint32_t shard)
+{
+	const struct wire_share share = {.index = shard, .of = role->shards};
+	json_t *spec = json_copy(role->spec);
+
+	*ret = (struct run_role){
+		.role = role->role,
+		.shard = shard,
+		.shards = role->shards,
+		.agents_min = role->agents_min,
+		.spec = spec,
+	};
+	if (!spec ||
+	    (wire_share_divided(&share) &&
+	     json_object_set_new(spec, "share", wire_share_encode(&share))))
+		return -ENOMEM;
+	ret->public_spec = plan_spec_public(spec);
+	return ret->public_spec ? 0 : -ENOMEM;
+}
+
 static int create(struct store *store, struct run_new *run,
 		  const struct plan *plan, int64_t *ret_id)
 {
-	struct run_role roles[PLAN_ROLES_MAX];
+	struct run_role roles[PLAN_JOBS_MAX];
+	size_t count = 0;
 	int err = 0;
 
-	for (size_t i = 0; i < plan->role_count; i++) {
-		roles[i] = (struct run_role){
-			.role = plan->roles[i].role,
-			.spec = plan->roles[i].spec,
-			.public_spec = plan_spec_public(plan->roles[i].spec),
-		};
-		if (!roles[i].public_spec)
-			err = -ENOMEM;
+	for (size_t i = 0; i < plan->role_count && !err; i++) {
+		const struct plan_role *role = &plan->roles[i];
+
+		for (uint32_t k = 0; k < role->shards && !err; k++)
+			err = add_shard(&roles[count++], role, k);
 	}
 	run->roles = roles;
-	run->role_count = plan->role_count;
+	run->role_count = count;
 	if (!err)
 		err = store_run_create(store, run, ret_id);
-	for (size_t i = 0; i < plan->role_count; i++)
+	for (size_t i = 0; i < count; i++) {
+		json_decref(roles[i].spec);
 		json_decref(roles[i].public_spec);
+	}
 	run->roles = NULL; /* local to this function */
 	run->role_count = 0;
 	return err;

@@ -28,10 +28,10 @@
 
 /* What parked requests wait for: leases that are offered or waiting, steps that
  * begin, phases. */
-#define DIGEST                                                                      \
-	"SELECT md5(coalesce(string_agg(concat_ws(' ', r.id, r.phase, "             \
-	"r.go_step, (SELECT string_agg(l.role || l.state || l.epoch, ',' ORDER BY " \
-	"l.role) FROM lease l WHERE l.run_id = r.id)), ';' ORDER BY r.id),"         \
+#define DIGEST                                                                       \
+	"SELECT md5(coalesce(string_agg(concat_ws(' ', r.id, r.phase, "              \
+	"r.go_step, (SELECT string_agg(l.role || l.state || l.epoch, ',' ORDER BY "  \
+	"l.role, l.shard) FROM lease l WHERE l.run_id = r.id)), ';' ORDER BY r.id)," \
 	" '')) FROM run r WHERE r.phase <> 'done'"
 
 struct announcer {

@@ -2,11 +2,59 @@
  * been released: files that have it would be refused. */
 #include "control/server/store/migrate.h"
 
+#include "base/str.h"
+
 extern const char schema_010[]; /* schema-010.sql, embedded */
 extern const char schema_011[]; /* schema-011.sql */
 extern const char schema_013[]; /* schema-013.sql */
 extern const char schema_014[]; /* schema-014.sql */
 extern const char schema_015[]; /* schema-015.sql */
+
+/* SQLite cannot drop a constraint of a table. Its columns are those of step 10, then of 17,
+ * 18 and 20. */
+static int leases_by_shard(struct db *db)
+{
+	static const char columns[] =
+		"id, run_id, role, spec_json, secret_box, agent_id, state, "
+		"offered_at, started_at, expires_at, ended_at, outcome, reason, "
+		"ready_step, progress, next_seq, last_seq, epoch, agent_name";
+	char copy[1024];
+	int err;
+
+	if (db_dialect(db) == DB_POSTGRESQL)
+		return db_script(db,
+				 "ALTER TABLE lease DROP CONSTRAINT "
+				 "lease_run_id_role_key;"
+				 "CREATE UNIQUE INDEX lease_by_role ON lease "
+				 "(run_id, role, shard)");
+	err = db_script(
+		db,
+		"CREATE TABLE lease_new (id TEXT PRIMARY KEY, run_id INTEGER "
+		"NOT NULL REFERENCES run(id) ON DELETE CASCADE, role TEXT NOT "
+		"NULL, spec_json TEXT NOT NULL, secret_box BLOB, agent_id "
+		"INTEGER, state TEXT NOT NULL, offered_at INTEGER, started_at "
+		"INTEGER, expires_at INTEGER, ended_at INTEGER, outcome TEXT, "
+		"reason TEXT, ready_step INTEGER NOT NULL DEFAULT -1, progress "
+		"REAL NOT NULL DEFAULT 0, next_seq INTEGER NOT NULL DEFAULT 1, "
+		"last_seq INTEGER, epoch INTEGER NOT NULL DEFAULT 0, "
+		"agent_name TEXT, shard INTEGER NOT NULL DEFAULT 0, shards "
+		"INTEGER NOT NULL DEFAULT 1, agents_min INTEGER NOT NULL "
+		"DEFAULT 1, began_us INTEGER, began_error_us INTEGER)");
+	if (err)
+		return err;
+	str_print(copy, sizeof(copy),
+		  "INSERT INTO lease_new (%s) SELECT %s FROM lease;"
+		  "DROP TABLE lease; ALTER TABLE lease_new RENAME TO lease",
+		  columns, columns);
+	err = db_script(db, copy);
+	if (err)
+		return err;
+	return db_script(db, "CREATE INDEX lease_by_state ON lease (state);"
+			     "CREATE INDEX lease_by_end ON lease (agent_id, "
+			     "ended_at) WHERE ended_at IS NOT NULL;"
+			     "CREATE UNIQUE INDEX lease_by_role ON lease "
+			     "(run_id, role, shard)");
+}
 
 const struct migration migrations[] = {
 	{10, "base", schema_010, NULL},
@@ -47,8 +95,17 @@ const struct migration migrations[] = {
 	 "CREATE VIEW agent_serves AS SELECT id AS agent_id, pool_id FROM "
 	 "agent UNION ALL SELECT agent_id, pool_id FROM agent_further_pool;",
 	 NULL},
-	/* the number is taken by a step that is not here yet, which replaces this */
-	{20, "reserved", NULL, NULL},
+	{20, "shards of roles",
+	 /* the shard, from 0, and how many the role has; the first agents_min of
+	  * them are on different agents */
+	 "ALTER TABLE lease ADD COLUMN shard INTEGER NOT NULL DEFAULT 0;"
+	 "ALTER TABLE lease ADD COLUMN shards INTEGER NOT NULL DEFAULT 1;"
+	 "ALTER TABLE lease ADD COLUMN agents_min INTEGER NOT NULL DEFAULT 1;"
+	 /* when it began its calls, by the controller's clock, and how far that
+	  * may be wrong */
+	 "ALTER TABLE lease ADD COLUMN began_us INTEGER;"
+	 "ALTER TABLE lease ADD COLUMN began_error_us INTEGER;",
+	 leases_by_shard},
 	{21, "calibrations of agents",
 	 /* what its host measured of itself (control/wire/calibration.h) */
 	 "ALTER TABLE agent ADD COLUMN calibration_json TEXT;", NULL},

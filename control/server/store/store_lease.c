@@ -5,6 +5,7 @@
 #include "control/server/store/store_run_internal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,6 +39,17 @@ static void copy(char *dst, size_t size, const struct db_value *value)
 	(void)str_copy(dst, size, value->type == DB_TEXT ? value->bytes : "");
 }
 
+void lease_whose(char text[static LEASE_WHOSE_BYTES], const char *role,
+		 int64_t shard, int64_t shards)
+{
+	if (shards > 1)
+		(void)str_print(text, LEASE_WHOSE_BYTES,
+				"%.32s (shard %" PRId64 " of %" PRId64 ")",
+				role, shard + 1, shards);
+	else
+		(void)str_print(text, LEASE_WHOSE_BYTES, "%.32s", role);
+}
+
 static int view_row(const struct db_value *row, size_t columns, void *arg)
 {
 	struct lease_view *v = arg;
@@ -56,6 +68,7 @@ static int view_row(const struct db_value *row, size_t columns, void *arg)
 	v->go_at = row[9].type == DB_INT ? row[9].integer : 0;
 	v->epoch = row[10].integer;
 	v->enough = row[11].integer == 1;
+	lease_whose(v->whose, v->role, row[12].integer, row[13].integer);
 	return 0;
 }
 
@@ -70,7 +83,8 @@ int lease_view(struct db *db, const char *lease_id, int64_t agent_id,
 		       "SELECT l.run_id, l.role, l.agent_id, l.state, "
 		       "l.ended_at, l.next_seq, r.phase, r.stopping_at, "
 		       "r.go_step, r.go_at, l.epoch, "
-		       "CASE WHEN r.stop_reason = 'enough' THEN 1 ELSE 0 END "
+		       "CASE WHEN r.stop_reason = 'enough' THEN 1 ELSE 0 END, "
+		       "l.shard, l.shards "
 		       "FROM lease l "
 		       "JOIN run r ON r.id = l.run_id WHERE l.id = $1 "
 		       "AND r." RUN_SHOWN,
@@ -336,6 +350,23 @@ static int go_delay(struct db *db, int64_t run_id, int64_t *ret_ms)
 	return err;
 }
 
+/* The first step with calls is the one whose start is shown. */
+static int note_began(struct db *db, const char *lease_id,
+		      const struct lease_began *began)
+{
+	const struct db_value params[] = {db_text(lease_id), DB_I(began->t_us),
+					  DB_I(began->error_us)};
+	int err;
+
+	if (!began->t_us)
+		return 0;
+	err = lease_exec(db,
+			 "UPDATE lease SET began_us = $2, began_error_us = $3 "
+			 "WHERE id = $1 AND began_us IS NULL",
+			 LEASE_PARAMS(params));
+	return err < 0 ? err : 0;
+}
+
 static int note_ready(struct db *db, const struct lease_view *v,
 		      const char *lease_id, int64_t step, int64_t go_at)
 {
@@ -359,9 +390,11 @@ static int note_ready(struct db *db, const struct lease_view *v,
 }
 
 int lease_ready(struct store *s, int64_t agent_id, const char *lease_id,
-		int64_t step, const struct lease_times *times,
-		int64_t *ret_go_in_ms, bool *ret_last)
+		const struct lease_ready *ready,
+		const struct lease_times *times, int64_t *ret_go_in_ms,
+		bool *ret_last)
 {
+	const int64_t step = ready->step;
 	struct lease_view v;
 	struct db *db;
 	int64_t delay_ms = 0;
@@ -377,6 +410,8 @@ int lease_ready(struct store *s, int64_t agent_id, const char *lease_id,
 	if (!err && step == v.go_step + 1 && strcmp(v.phase, "running") != 0 &&
 	    strcmp(v.phase, "dispatching") != 0)
 		err = -ECANCELED;
+	if (!err && step == v.go_step + 1)
+		err = note_began(db, lease_id, &ready->began);
 	if (!err && step == v.go_step + 1)
 		err = go_delay(db, v.run_id, &delay_ms);
 	if (!err && step == v.go_step + 1)
@@ -466,7 +501,7 @@ static int run_outcome(struct db *db, const struct lease_view *v,
 		if (!reason[0])
 			reason = "the system under test kept the job from "
 				 "going on";
-		snprintf(text, sizeof(text), "%s: %s", v->role, reason);
+		snprintf(text, sizeof(text), "%s: %s", v->whose, reason);
 		return lease_run_stopping(db, v->run_id, "failed", text, now);
 	}
 	if (!reason[0])
@@ -474,7 +509,7 @@ static int run_outcome(struct db *db, const struct lease_view *v,
 				 ? "the agent stopped the job by itself"
 				 : "the agent gave no reason";
 	snprintf(text, sizeof(text), "%s: the agent could not carry on: %s",
-		 v->role, reason);
+		 v->whose, reason);
 	return lease_run_stopping(db, v->run_id, "error", text, now);
 }
 

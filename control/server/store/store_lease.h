@@ -84,6 +84,17 @@ int lease_renew(struct store *s, int64_t agent_id, const char *lease_id,
 		double progress, const struct lease_times *times,
 		const char **ret_command);
 
+/* When a shard began its calls. */
+struct lease_began {
+	int64_t t_us;     /* by the controller's clock; 0: not told */
+	int64_t error_us; /* at most */
+};
+
+struct lease_ready {
+	int64_t step; /* it is done with */
+	struct lease_began began;
+};
+
 /**
  * Report a role ready for the next step.
  * @param ret_go_in_ms  delay until the step starts, at the same instant for all
@@ -92,8 +103,9 @@ int lease_renew(struct store *s, int64_t agent_id, const char *lease_id,
  *         -ERANGE the role cannot have reached that step yet
  */
 int lease_ready(struct store *s, int64_t agent_id, const char *lease_id,
-		int64_t step, const struct lease_times *times,
-		int64_t *ret_go_in_ms, bool *ret_last);
+		const struct lease_ready *ready,
+		const struct lease_times *times, int64_t *ret_go_in_ms,
+		bool *ret_last);
 
 struct lease_end {
 	const char *outcome; /* completed, failed, error, stopped */

@@ -1,6 +1,7 @@
 #include "control/server/store/store_lease_fit.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +41,24 @@ static int role_row(const struct db_value *row, size_t columns, void *arg)
 	copy(role->lease_id, sizeof(role->lease_id), &row[0]);
 	copy(role->role, sizeof(role->role), &row[1]);
 	role->needs = texts_of(&row[2]);
+	role->shards = row[4].integer;
+	role->agents_min = row[5].integer;
+	role->alone = role->agents_min > 1 && row[3].integer < role->agents_min;
 	f->role_count++;
+	return 0;
+}
+
+static int held_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct fit *f = arg;
+	struct fit_held *held = &f->held[f->held_count];
+
+	(void)columns;
+	if (f->held_count == FIT_ROLES_MAX)
+		return 0;
+	copy(held->role, sizeof(held->role), &row[0]);
+	held->agent_id = row[1].integer;
+	f->held_count++;
 	return 0;
 }
 
@@ -81,9 +99,10 @@ static int agent_row(const struct db_value *row, size_t columns, void *arg)
 }
 
 /* @param needs  expression of that member */
-#define WAITING(needs)                                                         \
-	"SELECT id, role, " needs " FROM lease WHERE run_id = $1 AND state = " \
-	"'waiting' ORDER BY role"
+#define WAITING(needs)                                                       \
+	"SELECT id, role, " needs ", shard, shards, agents_min FROM lease "  \
+	"WHERE run_id = $1 AND state = 'waiting' ORDER BY agents_min DESC, " \
+	"role, shard"
 
 int fit_read(struct db *db, const struct fit_query *query, struct fit *ret)
 {
@@ -98,6 +117,12 @@ int fit_read(struct db *db, const struct fit_query *query, struct fit *ret)
 				 WAITING("json_extract(spec_json, '$.needs')"),
 				 WAITING("CAST(spec_json AS JSON) -> 'needs'")),
 		       params, 1, role_row, ret);
+	if (err >= 0)
+		err = db_query(db,
+			       "SELECT role, agent_id FROM lease WHERE "
+			       "run_id = $1 AND agents_min > 1 AND shard < "
+			       "agents_min AND state IN ('offered', 'started')",
+			       params, 1, held_row, ret);
 	if (err >= 0)
 		err = db_query(
 			db,
@@ -199,40 +224,93 @@ bool fit_takes_all(const struct fit *f, const struct fit_agent *agent)
 	if (agent->room < (int64_t)f->role_count)
 		return false;
 	for (size_t r = 0; r < f->role_count; r++)
-		if (!serves(agent, &f->roles[r]))
+		if (f->roles[r].shards > 1 || !serves(agent, &f->roles[r]))
 			return false;
 	return true;
 }
 
 /* ---- seating: a bipartite matching by augmenting paths ---- */
 
+#define NO_SEAT SIZE_MAX
+
 struct seating {
 	const struct fit *f;
-	size_t *seats;
-	size_t seated; /* roles before this one have an agent */
+	size_t *seats; /* NO_SEAT: it has no agent yet */
 	int64_t *free; /* room of each agent */
 	bool *tried;   /* per agent, in the search for one role */
 };
+
+/* Whether an agent may have a shard besides those of its role that it has. Shards of a
+ * role are alike: to move one away for another gains nothing. */
+static bool may_have(const struct seating *s, size_t a, size_t r)
+{
+	const struct fit *f = s->f;
+	const struct fit_role *role = &f->roles[r];
+
+	if (!serves(&f->agents[a], role))
+		return false;
+	for (size_t i = 0; role->alone && i < f->held_count; i++) {
+		if (f->held[i].agent_id == f->agents[a].id &&
+		    strcmp(f->held[i].role, role->role) == 0)
+			return false;
+	}
+	for (size_t q = 0; role->alone && q < f->role_count; q++) {
+		if (q != r && s->seats[q] == a && f->roles[q].alone &&
+		    strcmp(f->roles[q].role, role->role) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* Shards of the role that the agent has been given. */
+static size_t shards_at(const struct seating *s, size_t a, size_t r)
+{
+	const struct fit *f = s->f;
+	size_t count = 0;
+
+	for (size_t q = 0; q < f->role_count && f->roles[r].shards > 1; q++)
+		count += s->seats[q] == a &&
+			 strcmp(f->roles[q].role, f->roles[r].role) == 0;
+	return count;
+}
+
+/* @return the agent with room that has fewest shards of the role; NO_SEAT: none */
+static size_t agent_with_room(const struct seating *s, size_t r)
+{
+	size_t best = NO_SEAT, fewest = SIZE_MAX;
+
+	for (size_t a = 0; a < s->f->agent_count && fewest > 0; a++) {
+		size_t count;
+
+		if (s->free[a] <= 0 || !may_have(s, a, r))
+			continue;
+		count = shards_at(s, a, r);
+		if (count < fewest) {
+			best = a;
+			fewest = count;
+		}
+	}
+	return best;
+}
 
 /* Recursive: each level moves another role, so the depth is at most
  * FIT_ROLES_MAX. */
 static bool seat_role(struct seating *s, size_t r)
 {
 	const struct fit *f = s->f;
+	const size_t roomy = agent_with_room(s, r);
 
-	for (size_t a = 0; a < f->agent_count; a++) {
-		if (s->free[a] > 0 && serves(&f->agents[a], &f->roles[r])) {
-			s->free[a]--;
-			s->seats[r] = a;
-			return true;
-		}
+	if (roomy != NO_SEAT) {
+		s->free[roomy]--;
+		s->seats[r] = roomy;
+		return true;
 	}
 	for (size_t a = 0; a < f->agent_count; a++) {
-		if (s->tried[a] || !serves(&f->agents[a], &f->roles[r]))
+		if (s->tried[a] || !may_have(s, a, r))
 			continue;
 		s->tried[a] = true;
-		for (size_t q = 0; q < s->seated; q++) {
-			if (s->seats[q] != a || !seat_role(s, q))
+		for (size_t q = 0; q < f->role_count; q++) {
+			if (q == r || s->seats[q] != a || !seat_role(s, q))
 				continue;
 			s->seats[r] = a; /* q has gone to another agent */
 			return true;
@@ -253,12 +331,13 @@ bool fit_seat(const struct fit *f, bool idle,
 	s.tried = calloc(f->agent_count, sizeof(*s.tried));
 	if (!s.free || !s.tried)
 		found = false;
+	for (size_t r = 0; r < FIT_ROLES_MAX; r++)
+		seats[r] = NO_SEAT;
 	for (size_t a = 0; found && a < f->agent_count; a++)
 		s.free[a] = idle ? f->agents[a].capacity : f->agents[a].room;
 	for (size_t r = 0; found && r < f->role_count; r++) {
 		memset(s.tried, 0, f->agent_count * sizeof(*s.tried));
 		found = seat_role(&s, r);
-		s.seated = r + 1;
 	}
 	free(s.free);
 	free(s.tried);
@@ -340,6 +419,28 @@ static void lacking(const struct fit *f, const struct fit_role *role,
 	}
 }
 
+/* A role whose shards need more agents than there are with what it needs. */
+static bool too_few_agents(const struct fit *f, const char *pool, char *text,
+			   size_t size)
+{
+	for (size_t r = 0; r < f->role_count; r++) {
+		const struct fit_role *role = &f->roles[r];
+		int64_t able = 0;
+
+		for (size_t a = 0; a < f->agent_count; a++)
+			able += serves(&f->agents[a], role);
+		if (role->agents_min <= able)
+			continue;
+		str_print(text, size,
+			  "the role %s needs %" PRId64 " different agents of "
+			  "the pool %s, %" PRId64 " online can carry it out: "
+			  "start more, or lower its parameter agents",
+			  role->role, role->agents_min, pool, able);
+		return true;
+	}
+	return false;
+}
+
 bool fit_missing(const struct fit *f, const char *pool, char *text, size_t size)
 {
 	size_t seats[FIT_ROLES_MAX];
@@ -360,6 +461,8 @@ bool fit_missing(const struct fit *f, const char *pool, char *text, size_t size)
 			  pool, f->roles[r].role, words);
 		return true;
 	}
+	if (too_few_agents(f, pool, text, size))
+		return true;
 	if (!fit_needs(f, words, sizeof(words)) || fit_seat(f, true, seats))
 		return false;
 	str_print(text, size,

@@ -16,12 +16,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FIT_ROLES_MAX 64 /* PLAN_ROLES_MAX of run/plan.h, and more */
+/* Roles and their shards: PLAN_JOBS_MAX of run/plan.h. */
+#define FIT_ROLES_MAX 64
 
+/* A role, or a shard of one. */
 struct fit_role {
 	char lease_id[UUID_TEXT_BYTES];
 	char role[40];
-	json_t *needs; /* array of texts; NULL: none */
+	json_t *needs;      /* array of texts; NULL: none */
+	int64_t shards;     /* of the role */
+	int64_t agents_min; /* on which they are, at least */
+	bool alone; /* no agent has two shards of the role that are so */
+};
+
+/* An agent that has a shard which is `alone`. */
+struct fit_held {
+	char role[40];
+	int64_t agent_id;
 };
 
 struct fit_agent {
@@ -35,6 +46,8 @@ struct fit_agent {
 struct fit {
 	struct fit_role roles[FIT_ROLES_MAX]; /* waiting for an agent */
 	size_t role_count;
+	struct fit_held held[FIT_ROLES_MAX]; /* by earlier offers of the run */
+	size_t held_count;
 	struct fit_agent *agents; /* allocated; those that take jobs */
 	size_t agent_count;
 	char *features_text; /* of the agent that was read last; or NULL */
@@ -60,12 +73,13 @@ void fit_release(struct fit *f);
 /** True if the agent has room and capabilities for one of the waiting roles. */
 bool fit_takes_any(const struct fit *f, const struct fit_agent *agent);
 
-/** True if the agent has room and capabilities for all waiting roles. */
+/** True if the agent has room and capabilities for all waiting roles, none of which is
+ * divided over agents. */
 bool fit_takes_all(const struct fit *f, const struct fit_agent *agent);
 
 /**
  * Find an agent for every role, with the capabilities it needs. Agents listed
- * first are preferred.
+ * first are preferred; a shard prefers one that has fewest of its role.
  * @param idle   true: assume that no agent has a job
  * @param seats  receives an index into `agents` for each role
  * @return false: not every role has one (seats are undefined)

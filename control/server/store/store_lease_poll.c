@@ -340,7 +340,7 @@ static int deliver(struct store *s, struct db *db,
 		       "l.secret_box, l.epoch FROM lease l JOIN run r ON "
 		       "r.id = l.run_id WHERE l.agent_id = $1 AND "
 		       "l.state = 'offered' AND l.offered_at IS NULL "
-		       "ORDER BY l.run_id, l.role",
+		       "ORDER BY l.run_id, l.role, l.shard",
 		       agent, 1, job_row, &jobs);
 	if (err <= 0)
 		return err;

@@ -107,13 +107,20 @@ static int insert_lease(struct store *s, struct db *db, int64_t run_id,
 				  strlen(text), &box, &box_len);
 	if (!err) {
 		const struct db_value params[] = {
-			db_text(id), DB_I(run_id), db_text(role->role),
-			db_text(public_text), db_blob(box, box_len)};
+			db_text(id),
+			DB_I(run_id),
+			db_text(role->role),
+			db_text(public_text),
+			db_blob(box, box_len),
+			DB_I(role->shard),
+			DB_I(role->shards ? role->shards : 1),
+			DB_I(role->agents_min ? role->agents_min : 1)};
 
 		err = lease_exec(db,
 				 "INSERT INTO lease (id, run_id, role, "
-				 "spec_json, secret_box, state) VALUES "
-				 "($1, $2, $3, $4, $5, 'waiting')",
+				 "spec_json, secret_box, shard, shards, "
+				 "agents_min, state) VALUES "
+				 "($1, $2, $3, $4, $5, $6, $7, $8, 'waiting')",
 				 LEASE_PARAMS(params));
 	}
 	if (text)
@@ -281,7 +288,7 @@ static int read_case(struct store *s, const char *sql,
 	if (err >= 0)
 		err = db_query(store_reader(s),
 			       "SELECT spec_json FROM lease WHERE run_id = $1 "
-			       "ORDER BY role",
+			       "AND shard = 0 ORDER BY role",
 			       &id, 1, spec_row, &c);
 	if (err < 0) {
 		run_case_release(&c);

@@ -28,8 +28,13 @@ int store_pool_load(struct store *s, int64_t pool_id, json_t **ret);
 /** Read a target as a job carries it. @return 0; -ENOENT; -EIO; -ENOMEM */
 int store_target_load(struct store *s, int64_t target_id, json_t **ret);
 
+/* A role, or a shard of one. */
 struct run_role {
 	const char *role;
+	uint32_t shard;  /* from 0 */
+	uint32_t shards; /* of the role; 0: 1 */
+	uint32_t
+		agents_min; /* the first so many shards are on different agents */
 	json_t *public_spec; /* without passwords */
 	json_t *spec;        /* stored encrypted, until the lease ends */
 };
@@ -108,7 +113,7 @@ struct run_case {
 	char stop_reason[16]; /* "": the run ended by itself */
 	char *description;    /* the reason given when it began to stop */
 	json_t *conditions;
-	json_t *specs; /* array: of its roles */
+	json_t *specs; /* array: of its roles, of each the first shard */
 };
 
 /** Find the next run to judge. @return 1; 0 none; -EIO; -ENOMEM */

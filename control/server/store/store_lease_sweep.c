@@ -1,5 +1,6 @@
 #include "control/server/store/store_lease_db.h"
 #include "control/server/store/store_lease_fit.h"
+#include "control/server/store/store_lease_view.h"
 
 #include "control/server/store/store_lease_run.h"
 
@@ -14,7 +15,7 @@
 struct lost_row {
 	char id[UUID_TEXT_BYTES];
 	int64_t run_id;
-	char role[40];
+	char whose[LEASE_WHOSE_BYTES];
 	char agent[128];
 	char reason[128];
 };
@@ -40,7 +41,7 @@ static int lost_row(const struct db_value *row, size_t columns, void *arg)
 	(void)columns;
 	copy(lost->id, sizeof(lost->id), &row[0]);
 	lost->run_id = row[1].integer;
-	copy(lost->role, sizeof(lost->role), &row[2]);
+	lease_whose(lost->whose, row[2].bytes, row[5].integer, row[6].integer);
 	copy(lost->agent, sizeof(lost->agent), &row[3]);
 	copy(lost->reason, sizeof(lost->reason), &row[4]);
 	list->count++;
@@ -56,13 +57,13 @@ static int lose(struct db *db, const struct lost_row *lost,
 	int err;
 
 	if (lost->reason[0])
-		snprintf(text, sizeof(text), "%s: agent %s %s", lost->role,
+		snprintf(text, sizeof(text), "%s: agent %s %s", lost->whose,
 			 lost->agent, lost->reason);
 	else
 		snprintf(text, sizeof(text),
 			 "%s: agent %s stopped answering in mid-run: it did "
 			 "not renew its lease within %" PRId64 " s",
-			 lost->role, lost->agent, times->lease_ms / 1000);
+			 lost->whose, lost->agent, times->lease_ms / 1000);
 	err = lease_exec(db,
 			 "UPDATE lease SET state = 'lost', ended_at = $2, "
 			 "reason = $3, secret_box = NULL "
@@ -86,7 +87,7 @@ static int sweep_lost(struct db *db, const struct sweep_times *times)
 		DB_I(times->now - LEASE_STOPPING_MS - times->lease_ms)};
 	static const char sql[] =
 		"SELECT l.id, l.run_id, l.role, coalesce(l.agent_name, a.name, '?'), "
-		"l.reason FROM lease l JOIN run r ON r.id = l.run_id "
+		"l.reason, l.shard, l.shards FROM lease l JOIN run r ON r.id = l.run_id "
 		"LEFT JOIN agent a ON a.id = l.agent_id "
 		"WHERE l.state = 'started' AND $1 > 0 AND (l.expires_at < $2 "
 		"OR r.stopping_at < $3) ORDER BY l.id LIMIT 256";

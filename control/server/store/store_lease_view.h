@@ -8,12 +8,21 @@
 #include "control/server/store/db.h"
 #include "control/server/store/store_lease.h"
 
+/* "caller (shard 2 of 4)" */
+#define LEASE_WHOSE_BYTES 72
+
+/** Write which role a lease is of, and which shard if there are several.
+ * @param shard  from 0 */
+void lease_whose(char text[static LEASE_WHOSE_BYTES], const char *role,
+		 int64_t shard, int64_t shards);
+
 /* A lease with fields of its run. */
 struct lease_view {
 	bool found;
 	int64_t run_id;
 	char role[40];
-	int64_t agent_id; /* 0: none */
+	char whose[LEASE_WHOSE_BYTES]; /* the role, and which shard */
+	int64_t agent_id;              /* 0: none */
 	char state[16];
 	int64_t ended_at; /* 0: not ended */
 	int64_t next_seq;

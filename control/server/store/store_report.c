@@ -332,6 +332,17 @@ static int point_row(const struct db_value *row, size_t columns, void *arg)
 	return q->w->err;
 }
 
+/* Calls of shards are not samples of one set: those of a second add up. Each shard has the
+ * mean of its seconds, of which the sum is exact where all have as many; the least and the most
+ * of a sum are within the sums of these. */
+#define OF_CALLS "s.measure IN ('calls_active', 'calls_per_sec')"
+#define TAKEN_TOGETHER(bigint)                                                  \
+	" CASE WHEN " OF_CALLS " THEN max(n) ELSE CAST(sum(n) AS " bigint       \
+	") END AS n, CASE WHEN " OF_CALLS " AND min(n) = max(n) THEN "          \
+	"sum(min) ELSE min(min) END AS min, sum(avg * n) / CASE WHEN " OF_CALLS \
+	" THEN max(n) ELSE sum(n) END AS avg, CASE WHEN " OF_CALLS              \
+	" THEN sum(max) ELSE max(max) END AS max "
+
 /* Points of a run by series and time, those of several leases taken together. $3: a
  * JSON array of the names of measures, or NULL. PostgreSQL would sort all points, by
  * texts: there each series is read in the order of its index instead
@@ -339,14 +350,13 @@ static int point_row(const struct db_value *row, size_t columns, void *arg)
 #define SERIES_ORDER \
 	" ORDER BY s.measure, s.role DESC, s.dir, s.id, p.t LIMIT $2"
 static const char sqlite_series[] =
-	"SELECT s.id, s.role, s.dir, s.measure, p.t, sum(p.n),"
-	" min(p.min), sum(p.avg * p.n) / sum(p.n), max(p.max)"
-	" FROM series s JOIN point p ON p.series_id = s.id"
-	" WHERE s.run_id = $1 AND " RUN_HAS(
-		"metrics") " AND (CAST($3 AS TEXT) IS NULL OR s.measure IN "
-			   "(SELECT value FROM json_each($3)))"
-			   " GROUP BY s.id, s.role, s.dir, s.measure, "
-			   "p.t" SERIES_ORDER;
+	"SELECT s.id, s.role, s.dir, s.measure, p.t," TAKEN_TOGETHER(
+		"INTEGER") "FROM series s JOIN point p ON p.series_id = s.id"
+			   " WHERE s.run_id = $1 AND " RUN_HAS(
+				   "metrics") " AND (CAST($3 AS TEXT) IS NULL OR s.measure IN "
+					      "(SELECT value FROM json_each($3)))"
+					      " GROUP BY s.id, s.role, s.dir, s.measure, "
+					      "p.t" SERIES_ORDER;
 static const char postgresql_series[] =
 	"SELECT s.id, s.role, s.dir, s.measure, p.t, p.n, p.min, p.avg, p.max"
 	" FROM (SELECT id, role, dir, measure FROM series"
@@ -354,11 +364,10 @@ static const char postgresql_series[] =
 		"metrics") " AND (CAST($3 AS TEXT) IS NULL OR measure IN "
 			   "(SELECT json_array_elements_text(CAST($3 AS "
 			   "JSON)))) ORDER BY measure, role DESC, dir, id) s "
-			   "CROSS JOIN LATERAL (SELECT t, CAST(sum(n) AS "
-			   "BIGINT) AS n, min(min) AS min, sum(avg * n) / "
-			   "sum(n) AS avg, max(max) AS max FROM point WHERE "
-			   "series_id = s.id GROUP BY t ORDER BY t) "
-			   "p" SERIES_ORDER;
+			   "CROSS JOIN LATERAL (SELECT t," TAKEN_TOGETHER(
+				   "BIGINT") "FROM point WHERE "
+					     "series_id = s.id GROUP BY t ORDER BY t) "
+					     "p" SERIES_ORDER;
 
 /* @param measures  a JSON array of names; NULL: all */
 static int write_series(struct store *store, int64_t run_id,
@@ -432,6 +441,49 @@ int store_report_agents(struct store *store, int64_t run_id, json_t **ret)
 	return 0;
 }
 
+static json_t *ms_or_null(const struct db_value *us)
+{
+	return us->type == DB_INT ? json_real((double)us->integer / 1000)
+				  : json_null();
+}
+
+static int shard_row(const struct db_value *row, size_t columns, void *arg)
+{
+	json_t *shard = json_pack(
+		"{s:s, s:I, s:I, s:o, s:s, s:o, s:o}", "role", row[0].bytes,
+		"shard", (json_int_t)row[1].integer + 1, "shards",
+		(json_int_t)row[2].integer, "agent", record_value(&row[3]),
+		"state", row[4].bytes, "start_offset_ms", ms_or_null(&row[5]),
+		"clock_error_ms", ms_or_null(&row[6]));
+
+	(void)columns;
+	return check(json_array_append_new(arg, shard));
+}
+
+int store_report_shards(struct store *store, int64_t run_id, json_t **ret)
+{
+	/* starts count from that of the role's first shard to begin */
+	static const char sql[] =
+		"SELECT l.role, l.shard, l.shards, coalesce(l.agent_name, "
+		"a.name), l.state, l.began_us - (SELECT min(o.began_us) FROM "
+		"lease o WHERE o.run_id = l.run_id AND o.role = l.role), "
+		"l.began_error_us FROM lease l LEFT JOIN agent a ON "
+		"a.id = l.agent_id WHERE l.run_id = $1 AND l.shards > 1 "
+		"ORDER BY l.role, l.shard";
+	const struct db_value id = DB_I(run_id);
+	json_t *shards = json_array();
+	int rows = shards ? db_query(store_reader(store), sql, &id, 1,
+				     shard_row, shards)
+			  : -ENOMEM;
+
+	if (rows < 0) {
+		json_decref(shards);
+		return rows;
+	}
+	*ret = shards;
+	return 0;
+}
+
 /* ---- what runs are compared by ---- */
 
 static int spec_row(const struct db_value *row, size_t columns, void *arg)
@@ -448,7 +500,8 @@ int store_report_specs(struct store *store, int64_t run_id, json_t **ret)
 	json_t *specs = json_array();
 	int rows = specs ? db_query(store_reader(store),
 				    "SELECT spec_json FROM lease "
-				    "WHERE run_id = $1 ORDER BY role",
+				    "WHERE run_id = $1 AND shard = 0 "
+				    "ORDER BY role",
 				    &id, 1, spec_row, specs)
 			 : -ENOMEM;
 

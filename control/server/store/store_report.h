@@ -92,6 +92,10 @@ int store_report_plots(struct store *store, int64_t run_id,
 /** Read the agents of a run: [{role, name}]. @return 0; -ENOMEM; -EIO */
 int store_report_agents(struct store *store, int64_t run_id, json_t **ret);
 
+/** Read the shards of the roles that have several: [{role, shard, shards, agent, state,
+ * start_offset_ms, clock_error_ms}]. @return 0; -ENOMEM; -EIO */
+int store_report_shards(struct store *store, int64_t run_id, json_t **ret);
+
 /** Read the specs of the roles of a run (docs/internals/wire.md, The job),
  * without secrets. @return 0 and an array; -ENOMEM; -EIO */
 int store_report_specs(struct store *store, int64_t run_id, json_t **ret);

@@ -75,8 +75,10 @@ struct record {
 	int64_t t;
 	unsigned points;
 	double n, min, max;
-	double sum;         /* of n * avg */
-	double square;      /* of n * (stddev^2 + avg^2) */
+	double sum;             /* of n * avg */
+	double square;          /* of n * (stddev^2 + avg^2) */
+	double least_n, most_n; /* of a point */
+	double sum_min, sum_max;
 	double avg, stddev; /* of a single point, as received */
 	double values[PERCENTILES];
 	struct sketch *sketch; /* NULL: none, or a point had none */
@@ -86,6 +88,7 @@ struct reading {
 	json_t *list;
 	struct record record;
 	bool open; /* record is being filled */
+	bool sums; /* calls of a second, which add up over agents */
 };
 
 /* The columns of a row, in the order of the SELECT. */
@@ -144,6 +147,7 @@ static int begin_record(struct record *r, const struct db_value *row)
 {
 	memset(r, 0, sizeof(*r));
 	r->t = row[COL_T].integer;
+	r->least_n = INFINITY;
 	r->min = db_number(&row[COL_MIN]);
 	r->max = db_number(&row[COL_MAX]);
 	if (str_copy(r->session_id, sizeof(r->session_id),
@@ -161,6 +165,10 @@ static int add_point(struct record *r, const struct db_value *row)
 	r->avg = db_number(&row[COL_AVG]);
 	r->stddev = db_number(&row[COL_STDDEV]);
 	r->n += n;
+	r->least_n = fmin(r->least_n, n);
+	r->most_n = fmax(r->most_n, n);
+	r->sum_min += db_number(&row[COL_MIN]);
+	r->sum_max += db_number(&row[COL_MAX]);
 	r->sum += n * r->avg;
 	r->square += n * (r->stddev * r->stddev + r->avg * r->avg);
 	r->min = fmin(r->min, db_number(&row[COL_MIN]));
@@ -182,6 +190,25 @@ static json_t *percentile(const struct record *r, int i)
 	return decimal(fmin(fmax(value, r->min), r->max));
 }
 
+/* Take the points of several agents together. */
+static void merge_points(struct record *r)
+{
+	r->avg = r->sum / r->n;
+	r->stddev = sqrt(fmax(r->square / r->n - r->avg * r->avg, 0));
+}
+
+/* Likewise of the calls of a second. The mean of the sums is known; the least and the most lie
+ * between these; how they are spread is not known. */
+static void add_up_points(struct record *r)
+{
+	r->avg = r->sum / r->most_n;
+	r->stddev = NAN;
+	r->max = r->sum_max;
+	if (r->least_n == r->most_n)
+		r->min = r->sum_min;
+	drop_sketch(r);
+}
+
 /* Append the record that was read; releases its sketch. */
 static int end_record(struct reading *reading)
 {
@@ -192,16 +219,14 @@ static int end_record(struct reading *reading)
 	if (!reading->open)
 		return 0;
 	reading->open = false;
-	if (r->points > 1 && r->n > 0) {
-		r->avg = r->sum / r->n;
-		r->stddev = sqrt(fmax(r->square / r->n - r->avg * r->avg, 0));
-	}
+	if (r->points > 1 && r->n > 0)
+		(reading->sums ? add_up_points : merge_points)(r);
 	clock_format(time, r->t * NS_PER_S);
 	record = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}",
 			   "session_id", r->session_id, "role", r->role, "dir",
 			   r->dir, "time", time, "avg", decimal(r->avg), "min",
 			   decimal(r->min), "max", decimal(r->max), "stddev",
-			   decimal(r->stddev));
+			   isnan(r->stddev) ? json_null() : decimal(r->stddev));
 	for (int i = 0; i < PERCENTILES; i++)
 		json_object_set_new(record, percentiles[i].name,
 				    percentile(r, i));
@@ -258,7 +283,11 @@ int store_stats_data(struct store *s, const struct stats_scope *scope,
 		db_text(role ? role : ""),
 		db_text(dir ? dir : ""),
 	};
-	struct reading reading = {.list = json_array()};
+	struct reading reading = {
+		.list = json_array(),
+		.sums = strcmp(measure, "calls_active") == 0 ||
+			strcmp(measure, "calls_per_sec") == 0,
+	};
 	int err;
 
 	err = db_query(store_reader(s),

@@ -25,6 +25,9 @@ json_t *load(const char *text);
 #define ENGINE(k, n)                                                 \
 	"{'kind':'evidence','receive_queue_drops':0,'ring_drops':0," \
 	"'engine':" #k ",'engines':" #n "}"
+#define SHARD(k, rest)                                               \
+	"{'kind':'evidence','receive_queue_drops':0,'ring_drops':0," \
+	"'shard':" #k ",'shards':2" rest "}"
 #define REGISTERED                                                          \
 	"{'kind':'state','state':'REGISTER_OK','account':'1001','mono':1}," \
 	"{'kind':'register','account':'1001','ok':true,'code':200,'ms':12.5}"
@@ -48,6 +51,11 @@ json_t *load(const char *text);
 	"{'role':'caller','steps':[[{'type':'register','credentials':["    \
 	"{'username':'1001'}]}],[{'type':'call','max_total_calls':" #calls \
 	"}]]}"
+
+#define SHARED(calls)                                                       \
+	"{'role':'caller','share':{'index':0,'of':2},'steps':[[{'type':'"   \
+	"register','credentials':[{'username':'1001'}]}],[{'type':'call','" \
+	"max_total_calls':" #calls "}]]}"
 
 #define ONE "[" REGISTERED "," GOOD("caller-1", "120") "," EVIDENCE "]"
 

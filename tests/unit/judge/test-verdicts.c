@@ -159,6 +159,20 @@ static const struct row rows[] = {
 	 "[" REGISTERED
 	 "," GOOD("caller-1", "1") "," ENGINE(1, 2) "," ENGINE(1, 2) "]",
 	 NULL, NULL, JUDGE_ERRORED, 4, "gave no evidence"},
+	{"evidence of both shards", SHARED(1),
+	 "[" REGISTERED "," GOOD("caller-1", "1") "," SHARD(2, "") "," SHARD(
+		 1,
+		 ",'engine':2,'engines':2") "," SHARD(1,
+						      ",'engine':1,'engines':2") "]",
+	 NULL, NULL, JUDGE_PASSED, 4, ""},
+	{"no evidence of one shard", SHARED(1),
+	 "[" REGISTERED
+	 "," GOOD("caller-1", "1") "," SHARD(2, "") "," SHARD(2, "") "]",
+	 NULL, NULL, JUDGE_ERRORED, 4, "gave no evidence"},
+	{"no evidence of an engine of a shard", SHARED(1),
+	 "[" REGISTERED "," GOOD("caller-1", "1") "," SHARD(2, "") "," SHARD(
+		 1, ",'engine':2,'engines':2") "]",
+	 NULL, NULL, JUDGE_ERRORED, 4, "gave no evidence"},
 	/* states */
 	{"has reached", CALLER(1), ONE, "caller-" ST, HAS("CALL_ESTABLISHED"),
 	 JUDGE_PASSED, 3, ""},

@@ -154,6 +154,24 @@ static void test_junit_has_the_evidence_of_each_engine(void **state)
 	      LIST("a.tester.packets_late"));
 }
 
+static void test_junit_has_the_evidence_of_each_shard(void **state)
+{
+	json_t *report = report_of("passed", "t", "", "");
+
+	(void)state;
+	json_object_set_new(report, "evidence",
+			    json_pack("[{s:s,s:i,s:i},{s:s,s:i,s:i,s:i}]",
+				      "role", "a", "shard", 1, "packets_late",
+				      3, "role", "a", "shard", 2, "engine", 1,
+				      "packets_late", 4));
+	check(rendered(RENDER_JUNIT, report, RENDER_JUNIT_BYTES),
+	      LIST("<property name=\"a.tester.shard1.packets_late\" "
+		   "value=\"3\"/>",
+		   "<property name=\"a.tester.shard2.engine1.packets_late\" "
+		   "value=\"4\"/>"),
+	      LIST("a.tester.packets_late"));
+}
+
 static void test_junit_stopped_run_is_skipped(void **state)
 {
 	json_t *report = report_of("stopped", "t", "", "");
@@ -349,6 +367,7 @@ int main(void)
 		cmocka_unit_test(test_junit_errored_run_skips_its_conditions),
 		cmocka_unit_test(test_junit_has_the_evidence_of_the_agents),
 		cmocka_unit_test(test_junit_has_the_evidence_of_each_engine),
+		cmocka_unit_test(test_junit_has_the_evidence_of_each_shard),
 		cmocka_unit_test(test_junit_stopped_run_is_skipped),
 		cmocka_unit_test(test_junit_has_only_characters_of_xml),
 		cmocka_unit_test(test_markdown_failed_run),

@@ -78,16 +78,16 @@ static json_t *spec_of(const char *role)
 			 "answer");
 }
 
-static void run_create(struct bench *b, size_t role_count)
+static struct run_role role_of(const char *role)
 {
-	struct run_role roles[2] = {
-		{.role = "callee",
-		 .spec = spec_of("callee"),
-		 .public_spec = spec_of("callee")},
-		{.role = "caller",
-		 .spec = spec_of("caller"),
-		 .public_spec = spec_of("caller")},
-	};
+	return (struct run_role){.role = role,
+				 .spec = spec_of(role),
+				 .public_spec = spec_of(role)};
+}
+
+static void run_create(struct bench *b, struct run_role *roles,
+		       size_t role_count)
+{
 	char session[UUID_TEXT_BYTES];
 	struct run_new run = {
 		.session_id = session,
@@ -111,7 +111,7 @@ static void run_create(struct bench *b, size_t role_count)
 	assert_int_equal(store_run_create(b->store, &run, &b->run_id), 0);
 	json_decref(run.test);
 	json_decref(run.conditions);
-	for (int i = 0; i < 2; i++) {
+	for (size_t i = 0; i < role_count; i++) {
 		json_decref(roles[i].spec);
 		json_decref(roles[i].public_spec);
 	}
@@ -119,12 +119,29 @@ static void run_create(struct bench *b, size_t role_count)
 
 void bench_run(struct bench *b)
 {
-	run_create(b, 2);
+	struct run_role roles[] = {role_of("callee"), role_of("caller")};
+
+	run_create(b, roles, 2);
 }
 
 void bench_run_alone(struct bench *b)
 {
-	run_create(b, 1);
+	struct run_role roles[] = {role_of("callee")};
+
+	run_create(b, roles, 1);
+}
+
+void bench_run_shards(struct bench *b, uint32_t shards, uint32_t agents_min)
+{
+	struct run_role roles[8];
+
+	for (uint32_t k = 0; k < shards; k++) {
+		roles[k] = role_of("caller");
+		roles[k].shard = k;
+		roles[k].shards = shards;
+		roles[k].agents_min = agents_min;
+	}
+	run_create(b, roles, shards);
 }
 
 struct lease_times bench_times(int64_t now)

@@ -44,6 +44,9 @@ void bench_run(struct bench *b);
 /** As bench_run(), with the callee only. */
 void bench_run_alone(struct bench *b);
 
+/** As bench_run(), with a caller that is divided. @param shards  at most 8 */
+void bench_run_shards(struct bench *b, uint32_t shards, uint32_t agents_min);
+
 struct lease_times bench_times(int64_t now);
 
 /**

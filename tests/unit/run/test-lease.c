@@ -4,6 +4,8 @@
 #include "control/server/run/run.h"
 #include "control/server/store/store_db.h"
 #include "control/server/store/store_ingest.h"
+#include "control/server/store/store_report.h"
+#include "control/server/store/store_waiting.h"
 
 #include <errno.h>
 #include <string.h>
@@ -372,25 +374,30 @@ static void test_barrier_one_instant_for_all(void **state)
 	bench_run(&b);
 	jobs = bench_start(&b, T0);
 	assert_int_equal(lease_ready(b.store, b.agents[0], bench_lease(jobs, 0),
-				     1, &times, &first, &last),
+				     &(struct lease_ready){.step = 1}, &times,
+				     &first, &last),
 			 -ERANGE);
 	assert_int_equal(lease_ready(b.store, b.agents[0], bench_lease(jobs, 0),
-				     0, &times, &first, &last),
+				     &(struct lease_ready){.step = 0}, &times,
+				     &first, &last),
 			 -EAGAIN);
 	times.now = T0 + 100;
 	assert_int_equal(lease_ready(b.store, b.agents[0], bench_lease(jobs, 1),
-				     0, &times, &second, &last),
+				     &(struct lease_ready){.step = 0}, &times,
+				     &second, &last),
 			 0);
 	assert_true(last);
 	times.now = T0 + 160;
 	assert_int_equal(lease_ready(b.store, b.agents[0], bench_lease(jobs, 0),
-				     0, &times, &first, &last),
+				     &(struct lease_ready){.step = 0}, &times,
+				     &first, &last),
 			 0);
 	assert_false(last);
 	assert_int_equal(T0 + 100 + second, T0 + 160 + first);
 	times.now = T0 + 60000;
 	assert_int_equal(lease_ready(b.store, b.agents[0], bench_lease(jobs, 0),
-				     0, &times, &first, &last),
+				     &(struct lease_ready){.step = 0}, &times,
+				     &first, &last),
 			 0);
 	assert_int_equal(first, 0);
 	json_decref(jobs);
@@ -411,11 +418,222 @@ static void test_barrier_of_one_role_does_not_wait(void **state)
 	jobs = bench_start(&b, T0);
 	assert_int_equal(json_array_size(jobs), 1);
 	assert_int_equal(lease_ready(b.store, b.agents[0], bench_lease(jobs, 0),
-				     0, &times, &go_in_ms, &last),
+				     &(struct lease_ready){.step = 0}, &times,
+				     &go_in_ms, &last),
 			 0);
 	assert_true(last);
 	assert_int_equal(go_in_ms, 0);
 	json_decref(jobs);
+	bench_close(&b);
+}
+
+/* ---- shards ---- */
+
+static json_t *shards_of(struct bench *b)
+{
+	json_t *shards;
+
+	assert_int_equal(store_report_shards(b->store, b->run_id, &shards), 0);
+	return shards;
+}
+
+static const json_t *of_shard(const json_t *shards, size_t i,
+			      const char *member)
+{
+	return json_object_get(json_array_get(shards, i), member);
+}
+
+/* Both shards would fit on one agent; they go to two. */
+static void test_shards_are_on_different_agents(void **state)
+{
+	json_t *jobs[2], *shards;
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, 4);
+	bench_run_shards(&b, 2, 2);
+	jobs[0] = bench_poll(&b, b.store, 0, 4, T0);
+	assert_int_equal(json_array_size(jobs[0]), 1);
+	bench_expect(&b, "phase", "dispatching");
+	jobs[1] = bench_poll(&b, b.store, 1, 4, T0 + 1);
+	assert_int_equal(json_array_size(jobs[1]), 1);
+	shards = shards_of(&b);
+	assert_int_equal(json_array_size(shards), 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(
+			json_integer_value(of_shard(shards, i, "shard")),
+			i + 1);
+		assert_true(
+			json_is_null(of_shard(shards, i, "start_offset_ms")));
+		json_decref(jobs[i]);
+	}
+	assert_string_not_equal(
+		json_string_value(of_shard(shards, 0, "agent")),
+		json_string_value(of_shard(shards, 1, "agent")));
+	json_decref(shards);
+	bench_close(&b);
+}
+
+/* With one agent that takes jobs nothing is offered, however much room it has. */
+static void test_shards_wait_for_another_agent(void **state)
+{
+	const struct waiting_times waiting = {.now = T0 + 2, .lease_ms = 60000};
+	char text[WAITING_TEXT_BYTES];
+	json_t *jobs;
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, 8);
+	bench_sql(&b, "UPDATE agent SET draining = 1 WHERE name = 'two'");
+	bench_run_shards(&b, 3, 2);
+	jobs = bench_poll(&b, b.store, 0, 8, T0);
+	assert_int_equal(json_array_size(jobs), 0);
+	json_decref(jobs);
+	bench_expect(&b, "phase", "queued");
+	assert_int_equal(store_waiting_for(b.store, b.run_id, &waiting, text),
+			 1);
+	assert_string_equal(
+		text, "the role caller needs 2 different agents of the pool "
+		      "lab, 1 online can carry it out: start more, or lower "
+		      "its parameter agents");
+	assert_int_equal(bench_sweep(&b, T0 + 40000, 0), 1);
+	bench_expect(&b, "result_description", "needs 2 different agents");
+	bench_close(&b);
+}
+
+/* The least number of agents, and more shards than these: they are spread. */
+static void test_shards_are_spread(void **state)
+{
+	json_t *jobs[2];
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, 4);
+	bench_run_shards(&b, 5, 2);
+	jobs[0] = bench_poll(&b, b.store, 0, 4, T0);
+	jobs[1] = bench_poll(&b, b.store, 1, 4, T0 + 1);
+	assert_int_equal(json_array_size(jobs[0]), 3);
+	assert_int_equal(json_array_size(jobs[1]), 2);
+	json_decref(jobs[0]);
+	json_decref(jobs[1]);
+	bench_close(&b);
+}
+
+/* An offer that was not confirmed goes to an agent that has no shard of the role. */
+static void test_shard_offered_again_stays_alone(void **state)
+{
+	struct lease_times times = bench_times(T0);
+	json_t *first, *jobs;
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, 4);
+	bench_run_shards(&b, 2, 2);
+	first = bench_poll(&b, b.store, 0, 4, T0);
+	assert_int_equal(lease_start(b.store, b.agents[0],
+				     bench_lease(first, 0), 0, &times),
+			 0);
+	jobs = bench_poll(&b, b.store, 1, 4, T0 + 1);
+	assert_int_equal(json_array_size(jobs), 1);
+	json_decref(jobs);
+	assert_int_equal(bench_sweep(&b, T0 + 31000, 0), 1);
+	jobs = bench_poll(&b, b.store, 0, 3, T0 + 31001);
+	assert_int_equal(json_array_size(jobs), 0);
+	json_decref(jobs);
+	jobs = bench_poll(&b, b.store, 1, 4, T0 + 31002);
+	assert_int_equal(json_array_size(jobs), 1);
+	json_decref(jobs);
+	json_decref(first);
+	bench_close(&b);
+}
+
+/* Start both shards, one on each agent. */
+static void start_shards(struct bench *b, json_t *jobs[static 2])
+{
+	struct lease_times times = bench_times(T0);
+
+	bench_run_shards(b, 2, 2);
+	for (int i = 0; i < 2; i++) {
+		jobs[i] = bench_poll(b, b->store, i, 4, T0 + i);
+		assert_int_equal(lease_start(b->store, b->agents[i],
+					     bench_lease(jobs[i], 0), 0,
+					     &times),
+				 0);
+	}
+	bench_expect(b, "phase", "running");
+}
+
+static void test_shards_begin_together(void **state)
+{
+	struct lease_times times = bench_times(T0);
+	struct lease_ready ready = {.step = 0};
+	int64_t go_in_ms;
+	json_t *jobs[2], *shards;
+	struct bench b;
+	bool last;
+
+	(void)state;
+	bench_open(&b, 4);
+	start_shards(&b, jobs);
+	assert_int_equal(lease_ready(b.store, b.agents[0],
+				     bench_lease(jobs[0], 0), &ready, &times,
+				     &go_in_ms, &last),
+			 -EAGAIN);
+	assert_int_equal(lease_ready(b.store, b.agents[1],
+				     bench_lease(jobs[1], 0), &ready, &times,
+				     &go_in_ms, &last),
+			 0);
+	assert_true(last && go_in_ms > 0);
+	/* each says when it began, as far as it knows */
+	for (int i = 0; i < 2; i++) {
+		ready = (struct lease_ready){
+			.step = 1, .began = {(T0 + 1) * 1000 + 2500 * i, 300}};
+		(void)lease_ready(b.store, b.agents[i], bench_lease(jobs[i], 0),
+				  &ready, &times, &go_in_ms, &last);
+	}
+	/* of the next step with calls it is not kept */
+	ready = (struct lease_ready){.step = 2, .began = {(T0 + 9) * 1000, 1}};
+	(void)lease_ready(b.store, b.agents[0], bench_lease(jobs[0], 0), &ready,
+			  &times, &go_in_ms, &last);
+	shards = shards_of(&b);
+	for (size_t i = 0; i < 2; i++) {
+		bool one =
+			strcmp(json_string_value(of_shard(shards, i, "agent")),
+			       "one") == 0;
+
+		assert_float_equal(json_number_value(of_shard(
+					   shards, i, "start_offset_ms")),
+				   one ? 0 : 2.5, 1e-9);
+		assert_float_equal(json_number_value(of_shard(
+					   shards, i, "clock_error_ms")),
+				   0.3, 1e-9);
+		json_decref(jobs[i]);
+	}
+	json_decref(shards);
+	bench_close(&b);
+}
+
+static void test_shard_that_is_lost_is_named(void **state)
+{
+	struct lease_times times = bench_times(T0 + 50000);
+	json_t *jobs[2];
+	struct bench b;
+	const char *command;
+
+	(void)state;
+	bench_open(&b, 4);
+	start_shards(&b, jobs);
+	assert_int_equal(lease_renew(b.store, b.agents[0],
+				     bench_lease(jobs[0], 0), 0.5, &times,
+				     &command),
+			 0);
+	assert_int_equal(bench_sweep(&b, T0 + 60100, 0), 1);
+	bench_expect(&b, "stop_reason", "error");
+	bench_expect(&b, "result_description",
+		     " of 2): agent two stopped answering in mid-run");
+	bench_expect(&b, "result_description", "caller (shard ");
+	json_decref(jobs[0]);
+	json_decref(jobs[1]);
 	bench_close(&b);
 }
 
@@ -554,6 +772,12 @@ int main(void)
 			test_run_failed_outcome_wins_over_later_errors),
 		cmocka_unit_test(test_barrier_one_instant_for_all),
 		cmocka_unit_test(test_barrier_of_one_role_does_not_wait),
+		cmocka_unit_test(test_shards_are_on_different_agents),
+		cmocka_unit_test(test_shards_wait_for_another_agent),
+		cmocka_unit_test(test_shards_are_spread),
+		cmocka_unit_test(test_shard_offered_again_stays_alone),
+		cmocka_unit_test(test_shards_begin_together),
+		cmocka_unit_test(test_shard_that_is_lost_is_named),
 		cmocka_unit_test(test_upload_is_stored_as_it_came),
 		cmocka_unit_test(test_upload_counts_once),
 	};

@@ -326,6 +326,134 @@ static void test_plan_play_is_filled_in(void **state)
 	}
 }
 
+#define DIVIDED(agents, more)                                              \
+	"[[{'type':'register','role':'A','credential_pool':2,"             \
+	"'target_pool':5}],[{'type':'call','role':'A','target_pool':5,"    \
+	"'dial_destination':'1','max_total_calls':4,'agents':" agents more \
+	"}]]"
+
+static void test_plan_shards(void **state)
+{
+	static const struct {
+		const char *steps;
+		uint32_t shards, least;
+		const char *need; /* NULL: none */
+	} rows[] = {
+		{DIVIDED("1", ",'max_concurrent_calls':4"), 1, 1, NULL},
+		{DIVIDED("2", ",'max_concurrent_calls':4"), 2, 2, "job=shards"},
+		{DIVIDED("'1-2'", ",'max_concurrent_calls':4"), 2, 1,
+		 "job=shards"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		json_t *errors = json_array(), *needs;
+		struct plan plan;
+
+		assert_int_equal(make(&plan, rows[i].steps, "[]", errors), 0);
+		assert_int_equal(json_array_size(errors), 0);
+		assert_int_equal(plan.roles[0].shards, rows[i].shards);
+		assert_int_equal(plan.roles[0].agents_min, rows[i].least);
+		needs = json_object_get(plan.roles[0].spec, "needs");
+		if (rows[i].need)
+			assert_string_equal(
+				json_string_value(json_array_get(needs, 0)),
+				rows[i].need);
+		else
+			assert_null(needs);
+		plan_release(&plan);
+		json_decref(errors);
+	}
+}
+
+static void test_plan_shards_refused(void **state)
+{
+	static const struct {
+		const char *steps, *pointer, *detail;
+	} rows[] = {
+		{DIVIDED("4", ",'max_concurrent_calls':4"),
+		 "/step.0.0.credential_pool",
+		 "the role A is divided over 4 shards: credential_pool has 2 "
+		 "accounts, which cannot be divided evenly over 4: make it a "
+		 "multiple of 4"},
+		{DIVIDED("2", ""), "/step.1.0.max_concurrent_calls",
+		 "the role A is divided over 2 shards: max_concurrent_calls 1 "
+		 "cannot be divided over 2: raise it to at least 2, or divide "
+		 "over fewer"},
+		{"[[{'type':'call','role':'A','target_pool':5,"
+		 "'dial_destination':'1','agents':2,'max_total_calls':2,"
+		 "'max_concurrent_calls':2}]]",
+		 "/step.0.0.agents", "put them into the second step"},
+		{"[[{'type':'wait','role':'A'}],[{'type':'wait','role':'A'},"
+		 "{'type':'call','role':'A','target_pool':5,"
+		 "'dial_destination':'1','agents':2,'max_total_calls':2,"
+		 "'max_concurrent_calls':2}]]",
+		 "/step.1.1.type", "put them into a step of their own"},
+		{"[[{'type':'wait','role':'A'}],[{'type':'call','role':'A',"
+		 "'target_pool':5,'dial_destination':'1','agents':2,"
+		 "'max_total_calls':2,'max_concurrent_calls':2,"
+		 "'credential_pool':1}]]",
+		 "/step.1.0.credential_pool", "no account is in two"},
+		{"[[{'type':'wait','role':'A'}],[{'type':'stream','role':'A',"
+		 "'dial_destination':'192.0.2.1:4000','agents':2,"
+		 "'max_total_calls':2,'local_port':4000}]]",
+		 "/step.1.0.local_port", "leave it out"},
+		{"[[{'type':'wait','role':'A','wait_calls':2},{'type':'answer',"
+		 "'role':'B'}],[{'type':'call','role':'A','target_pool':5,"
+		 "'dial_destination':'1','agents':2,'max_total_calls':2,"
+		 "'max_concurrent_calls':2}]]",
+		 "/step.0.0.wait_calls", "wait for a time"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		json_t *errors = json_array(), *error;
+		struct plan plan;
+
+		assert_int_equal(make(&plan, rows[i].steps, "[]", errors), 0);
+		assert_int_equal(json_array_size(errors), 1);
+		error = json_array_get(errors, 0);
+		assert_string_equal(
+			json_string_value(json_object_get(error, "pointer")),
+			rows[i].pointer);
+		if (!strstr(json_string_value(json_object_get(error, "detail")),
+			    rows[i].detail))
+			fail_msg("%s", json_string_value(json_object_get(
+					       error, "detail")));
+		plan_release(&plan);
+		json_decref(errors);
+	}
+}
+
+/* There are never more jobs than can be placed. */
+static void test_plan_shards_have_a_ceiling(void **state)
+{
+	char steps[4096] = "[[{'type':'wait','role':'A'}],[";
+	json_t *errors = json_array();
+	struct plan plan;
+
+	(void)state;
+	for (int i = 0; i < 9; i++) {
+		size_t used = strlen(steps);
+
+		snprintf(steps + used, sizeof(steps) - used,
+			 "%s{'type':'call','role':'%c','target_pool':5,"
+			 "'dial_destination':'1','agents':8,'max_total_calls':"
+			 "8,'max_concurrent_calls':8}",
+			 i ? "," : "", 'A' + i);
+	}
+	strcat(steps, "]]");
+	assert_int_equal(make(&plan, steps, "[]", errors), 0);
+	assert_int_equal(json_array_size(errors), 1);
+	assert_string_equal(
+		json_string_value(
+			json_object_get(json_array_get(errors, 0), "detail")),
+		"the roles have 72 shards together, at most 64 are possible: "
+		"lower agents");
+	plan_release(&plan);
+	json_decref(errors);
+}
+
 /* Each names an upload that is not a prompt. */
 static void test_plan_application_is_no_prompt(void **state)
 {
@@ -388,6 +516,9 @@ int main(void)
 		cmocka_unit_test(test_plan_prompt),
 		cmocka_unit_test(test_plan_play_is_filled_in),
 		cmocka_unit_test(test_plan_application_is_no_prompt),
+		cmocka_unit_test(test_plan_shards),
+		cmocka_unit_test(test_plan_shards_refused),
+		cmocka_unit_test(test_plan_shards_have_a_ceiling),
 		cmocka_unit_test(test_plan_source_that_fails),
 	};
 
