@@ -600,10 +600,11 @@ static void test_shards_begin_together(void **state)
 		bool one =
 			strcmp(json_string_value(of_shard(shards, i, "agent")),
 			       "one") == 0;
+		const double expected = one ? 0 : 2.5;
 
 		assert_float_equal(json_number_value(of_shard(
 					   shards, i, "start_offset_ms")),
-				   one ? 0 : 2.5, 1e-9);
+				   expected, 1e-9);
 		assert_float_equal(json_number_value(of_shard(
 					   shards, i, "clock_error_ms")),
 				   0.3, 1e-9);
