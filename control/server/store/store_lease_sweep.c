@@ -52,8 +52,7 @@ static int lose(struct db *db, const struct lost_row *lost,
 		const struct sweep_times *times)
 {
 	char text[512];
-	const struct db_value params[] = {db_text(lost->id), DB_I(times->now),
-					  db_text(text)};
+	struct db_value params[3] = {db_text(lost->id), DB_I(times->now)};
 	int err;
 
 	if (lost->reason[0])
@@ -64,6 +63,7 @@ static int lose(struct db *db, const struct lost_row *lost,
 			 "%s: agent %s stopped answering in mid-run: it did "
 			 "not renew its lease within %" PRId64 " s",
 			 lost->whose, lost->agent, times->lease_ms / 1000);
+	params[2] = db_text(text);
 	err = lease_exec(db,
 			 "UPDATE lease SET state = 'lost', ended_at = $2, "
 			 "reason = $3, secret_box = NULL "

@@ -197,6 +197,10 @@ static void test_run_lease_expires(void **state)
 	bench_expect(&b, "phase", "done");
 	bench_expect(&b, "status", "errored");
 	bench_expect(&b, "result_description", "agent one stopped answering");
+	bench_expect(&b,
+		     "(SELECT max(reason) FROM lease WHERE length(reason) = "
+		     "length(result_description))",
+		     "agent one stopped answering");
 	json_decref(jobs);
 	bench_close(&b);
 }
