@@ -17,7 +17,7 @@ def test_a_run_through_the_api(tmp_path, ports, folder):
     with the native client."""
     with own_network() as address, \
             Bench(tmp_path, ports, agent_conf={"bind": address}) as bench:
-        for role, seconds in (("caller", 16), ("callee", 5)):
+        for role, seconds in (("caller", 16), ("callee", 8)):
             def client(action):
                 return {**action, **({"client": "baresip"} if action["role"] == role else {})}
             steps = [[{"type": "register", "role": "callee", "target_pool": bench.target_id,
