@@ -144,9 +144,10 @@ def test_the_answer_comes_first(bench, browser, cookie, media):
             for e in data["evidence"] if e.get("send_lateness_ms")]
     limit = max(late) >= 10 or data["flaws"] or any(  # on a busy machine
         e.get(k) for e in data["evidence"] for k in (
-            "send_errors", "receive_queue_drops", "ring_drops", "packets_unsent", "starts_missed")) \
-        or any(e.get("steal_pct", 0) >= 1 or e.get("send_scheduling") == "overrun"
-               for e in data["evidence"])
+            "send_errors", "receive_queue_drops", "sip_queue_drops", "ring_drops", "packets_unsent",
+            "starts_missed", "dtls_dropped", "stun_dropped")) \
+        or any(e.get("steal_pct", 0) >= 1 or e.get("loop_lateness_p99_ms", 0) >= 100
+               or e.get("send_scheduling") == "overrun" for e in data["evidence"])
     assert text(browser, "#tester-answer") == ("Yes" if limit else "No")
 
 
