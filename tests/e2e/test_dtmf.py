@@ -82,9 +82,9 @@ def test_a_wrong_digit_is_told(build, ports, prompts, mode):
               "prompt": "silence.wav", "audio_checks": False}
     _, two = pair(
         build, ports, prompts,
-        {**common, "sipclient_actions": [["assert_established"], ["dtmf", "12"], ["wait", "2500"],
+        {**common, "sipclient_actions": [["assert_established"], ["dtmf", "12"], ["wait", "6500"],
                                          ["hangup"]]},
-        {**common, "sipclient_actions": [["assert_dtmf", "13 2000"]]})
+        {**common, "sipclient_actions": [["assert_dtmf", "13 6000"]]})
     (missed,) = two.asserts()
     assert missed["action"] == "assert_dtmf" and 'heard "12"' in missed["text"], missed
 
