@@ -224,10 +224,10 @@ static int noise_run(struct wire_calibration *c,
 		passed = !err && in_time(&r);
 		if (!err)
 			tell(p, calls, &r, passed);
-		if (passed)
+		if (passed) {
 			bounds_take(c, &r);
-		if (passed)
 			c->bounds_calls = calls;
+		}
 		if (i || !passed) {
 			c->calls = c->bounds_calls;
 			c->lateness_p99_ms = r.lateness_p99_ms;
