@@ -88,8 +88,12 @@ class Lab:
                                 stderr=subprocess.PIPE, text=True)
 
     def run(self, *arguments, status=0):
-        process = self.start(*arguments)
-        out, err = process.communicate(timeout=150)
+        """Run it to its end; again if the machine kept its agent from working in time."""
+        for _ in range(3):
+            process = self.start(*arguments)
+            out, err = process.communicate(timeout=150)
+            if "generator saturated" not in out + err:
+                break
         assert process.returncode == status, out + err
         assert "secret-" not in out + err
         assert list(self.tmp.iterdir()) == []

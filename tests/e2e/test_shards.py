@@ -81,7 +81,8 @@ def facts(bench, callee, session):
     return report, {
         "calls": sorted((c["call"], c["account"], c["end"]) for c in report["calls"]),
         "numbers": sorted({(c["call"], re.search(r"9\d+", c["peer"])[0]) for c in report["calls"]}),
-        "invites": sorted(re.findall(r"^INVITE sip:(9\d+)@", sip, re.M)),
+        "invites": sorted(number for number, _ in set(re.findall(  # without retransmissions
+            r"^INVITE sip:(9\d+)@[^\n]*\n(?:[^\n]+\n)*?Via:[^\n]*branch=([^;\s]+)", sip, re.M))),
         "samples": {measure: counts[measure] for measure in PER_CALL},
     }
 
