@@ -21,7 +21,7 @@ void *wiped_realloc(void *p, size_t len)
 
 	if (len <= before && len > 0)
 		return p;
-	moved = malloc(len);
+	moved = malloc(len ? len : 1);
 	if (!moved)
 		return NULL;
 	if (p) {
