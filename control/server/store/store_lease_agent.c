@@ -102,16 +102,14 @@ int store_agent_enrol(struct store *s, const struct agent_new *agent,
 					       : NULL;
 	int64_t id = 0;
 	struct db *db;
-	int err;
+	int err = (agent->features && !features) ||
+				  (agent->calibration && !calibration)
+			  ? -ENOMEM
+			  : 0;
 
-	if ((agent->features && !features) ||
-	    (agent->calibration && !calibration)) {
-		free(features);
-		free(calibration);
-		return -ENOMEM;
-	}
 	secret_token(secret);
-	err = store_write_begin(s, &db);
+	if (!err)
+		err = store_write_begin(s, &db);
 	if (!err) {
 		err = enrol(s, db, agent, secret, features ? features : "[]",
 			    calibration, &id);
