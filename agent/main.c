@@ -334,8 +334,7 @@ int main(int argc, char **argv)
 	log_setup(LOG_LEVEL_INFO, "offhook");
 	umask(077); /* secrets and results: no access for others */
 	core_dump_disable();
-	json_set_alloc_funcs(wiped_malloc,
-			     wiped_free); /* jobs have passwords */
+	json_set_alloc_funcs(malloc, wiped_free); /* jobs have passwords */
 	/* No other process of this user may read our memory, not even an engine that a
 	 * peer has taken over. Also no core where core_pattern is a program, to which
 	 * the limit does not apply. */

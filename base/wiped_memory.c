@@ -4,16 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *wiped_malloc(size_t len)
-{
-	return malloc(len);
-}
-
-void *wiped_calloc(size_t count, size_t len)
-{
-	return calloc(count, len);
-}
-
 void *wiped_realloc(void *p, size_t len)
 {
 	const size_t before = p ? malloc_usable_size(p) : 0;
@@ -29,11 +19,6 @@ void *wiped_realloc(void *p, size_t len)
 		wiped_free(p);
 	}
 	return moved;
-}
-
-char *wiped_strdup(const char *text)
-{
-	return strdup(text);
 }
 
 void wiped_free(void *p)

@@ -1,6 +1,6 @@
 /**
- * Memory that is overwritten when it is freed, for libraries that hold secrets and let their user choose the
- * allocator (jansson, libcurl). It comes from malloc(), so free() takes it, too, but does not wipe it.
+ * Free memory and overwrite it first: for what holds secrets, and as the allocator of libraries that
+ * hold them (jansson, libcurl). The memory is that of malloc().
  * Thread: any.
  */
 #ifndef OFFHOOK_BASE_WIPED_MEMORY_H
@@ -8,11 +8,8 @@
 
 #include <stddef.h>
 
-/** As malloc(), calloc(), realloc() and strdup(); realloc wipes what it leaves. */
-void *wiped_malloc(size_t len);
-void *wiped_calloc(size_t count, size_t len);
+/** As realloc(); wipes the memory that it leaves. */
 void *wiped_realloc(void *p, size_t len);
-char *wiped_strdup(const char *text);
 
 /** Wipe and free. @param p  may be NULL */
 void wiped_free(void *p);

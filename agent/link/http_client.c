@@ -589,9 +589,7 @@ int http_client_authorize(struct http_client *http, const char *user,
 
 	if (asprintf(&userpwd, "%s:%s", user, secret) < 0)
 		return -ENOMEM;
-	if (http->userpwd)
-		explicit_bzero(http->userpwd, strlen(http->userpwd));
-	free(http->userpwd);
+	wiped_free(http->userpwd);
 	http->userpwd = userpwd;
 	return 0;
 }
@@ -612,9 +610,8 @@ int http_client_new(struct http_client **ret, struct event_loop *loop,
 	struct http_client *http;
 
 	/* what it receives and sends has the passwords of jobs */
-	if (curl_global_init_mem(CURL_GLOBAL_DEFAULT, wiped_malloc, wiped_free,
-				 wiped_realloc, wiped_strdup,
-				 wiped_calloc) != CURLE_OK)
+	if (curl_global_init_mem(CURL_GLOBAL_DEFAULT, malloc, wiped_free,
+				 wiped_realloc, strdup, calloc) != CURLE_OK)
 		return -EIO;
 	http = calloc(1, sizeof(*http));
 	if (!http)
@@ -662,9 +659,7 @@ struct http_client *http_client_free(struct http_client *http)
 		event_loop_disarm(http->loop, &http->timer);
 		curl_slist_free_all(http->headers);
 		curl_slist_free_all(http->file_headers);
-		if (http->userpwd)
-			explicit_bzero(http->userpwd, strlen(http->userpwd));
-		free(http->userpwd);
+		wiped_free(http->userpwd);
 		free(http->base_url);
 		free(http->ca_file);
 		free(http->key_pin);
