@@ -7,7 +7,7 @@
 
 static bool is_large(const struct wire_action *a)
 {
-	return (a->type == WIRE_ACTION_CALL || a->type == WIRE_ACTION_STREAM) &&
+	return wire_action_originates(a->type) &&
 	       (a->max_concurrent_calls >= JOB_DIVISION_CONCURRENT ||
 		a->calls_per_second >= JOB_DIVISION_RATE);
 }

@@ -38,6 +38,12 @@ enum wire_action_type {
 };
 #undef WIRE_ACTION_ENUMERATOR
 
+/** Whether an action places calls, or streams without signalling. */
+static inline bool wire_action_originates(enum wire_action_type type)
+{
+	return type == WIRE_ACTION_CALL || type == WIRE_ACTION_STREAM;
+}
+
 /** The name of an action on the wire: "register". Static. */
 const char *wire_action_name(enum wire_action_type type);
 

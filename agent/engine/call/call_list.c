@@ -42,14 +42,9 @@ void calls_handle(struct calls *calls, const struct calls_handlers *handlers,
 
 /* ---- ceilings ---- */
 
-static bool originates(const struct wire_action *a)
-{
-	return a->type == WIRE_ACTION_CALL || a->type == WIRE_ACTION_STREAM;
-}
-
 static double room(const struct wire_action *a, const struct wire_share *share)
 {
-	if (originates(a))
+	if (wire_action_originates(a->type))
 		return wire_share_count(share, a->max_concurrent_calls) +
 		       ceil(a->calls_per_second / share->of * LINGER_S) + 1;
 	if (a->type == WIRE_ACTION_ANSWER)
@@ -69,7 +64,7 @@ uint32_t calls_sessions_wanted(const struct wire_job *job,
 		for (size_t i = 0; i < job->steps[s].action_count; i++) {
 			const struct wire_action *a = &job->steps[s].actions[i];
 
-			if (originates(a))
+			if (wire_action_originates(a->type))
 				call = fmax(call, room(a, share));
 			else
 				answer = fmax(answer, room(a, share));

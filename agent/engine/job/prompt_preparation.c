@@ -93,9 +93,8 @@ static const struct wire_action *next_action(const struct actions *actions,
 			const struct wire_action *a =
 				&step->actions[at->action++];
 
-			if (a->type == WIRE_ACTION_CALL ||
-			    a->type == WIRE_ACTION_ANSWER ||
-			    a->type == WIRE_ACTION_STREAM)
+			if (wire_action_originates(a->type) ||
+			    a->type == WIRE_ACTION_ANSWER)
 				return a;
 		}
 	}

@@ -62,8 +62,7 @@ static bool step_calls(const struct steps *s)
 	const struct wire_step *step = step_now(s);
 
 	return step->action_count > 0 &&
-	       (step->actions[0].type == WIRE_ACTION_CALL ||
-		step->actions[0].type == WIRE_ACTION_STREAM);
+	       wire_action_originates(step->actions[0].type);
 }
 
 static void step_ready(struct steps *s)
