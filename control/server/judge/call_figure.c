@@ -50,9 +50,9 @@ const struct call_figure call_figures[] = {
 
 const char *const call_figure_options[] = {"stop_early", NULL};
 
-bool call_figure_is_answers(const struct call_figure *f)
+bool call_figure_replaces_calls(const struct condition *c)
 {
-	return f->value == answered;
+	return call_figures[c->choice].value == answered;
 }
 
 /* ---- what each call adds ---- */

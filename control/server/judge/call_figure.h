@@ -40,8 +40,9 @@ int call_figure_confidence(struct condition *c, struct judge_problem *problem);
 
 struct condition_range call_figure_confidence_range(unsigned choice);
 
-/** True if the figure is the answer-seizure ratio. */
-bool call_figure_is_answers(const struct call_figure *f);
+/** Whether a call that is not established is expected: the figure is the answer-seizure
+ * ratio. */
+bool call_figure_replaces_calls(const struct condition *c);
 
 /**
  * Collect the values of a role's calls in the order in which they began: calls that end soon are not like the

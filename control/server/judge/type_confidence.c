@@ -178,12 +178,6 @@ static int judge(const struct judge_input *in, const struct condition *c,
 	return verdict_add(verdicts, &v);
 }
 
-/* A call that is not established is expected. */
-static bool replaces_calls(const struct condition *c)
-{
-	return call_figure_is_answers(&call_figures[c->choice]);
-}
-
 static struct condition_range value_range(unsigned choice)
 {
 	const struct call_figure *f = &call_figures[choice];
@@ -209,7 +203,7 @@ const struct condition_type condition_confidence = {
 	.help = "a figure of many calls, as far as their number tells",
 	.fields = fields,
 	.options = call_figure_options,
-	.replaces_calls = replaces_calls,
+	.replaces_calls = call_figure_replaces_calls,
 	.parse = parse,
 	.answer = answer,
 	.judge = judge,

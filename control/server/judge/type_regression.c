@@ -288,12 +288,6 @@ static int judge(const struct judge_input *in, const struct condition *c,
 	return verdict_add(verdicts, &v);
 }
 
-/* A call that is not established is expected. */
-static bool replaces_calls(const struct condition *c)
-{
-	return call_figure_is_answers(&call_figures[c->choice]);
-}
-
 static struct condition_range margin_range(unsigned choice)
 {
 	const struct call_figure *f = &call_figures[choice];
@@ -326,7 +320,7 @@ const struct condition_type condition_regression = {
 	.help = "the figure is not worse than in the last runs that passed",
 	.fields = fields,
 	.options = call_figure_options,
-	.replaces_calls = replaces_calls,
+	.replaces_calls = call_figure_replaces_calls,
 	.parse = parse,
 	.answer = answer,
 	.judge = judge,
