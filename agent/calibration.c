@@ -224,7 +224,7 @@ bool calibration_due(const struct agent_conf *conf)
 	if (file_load(&c, conf) || !same_host(&c))
 		return true;
 	age = age_s(&c);
-	/* a time to come: the clock was wrong then, or is now */
+	/* made in the future: the clock was wrong then, or is wrong now */
 	return age < 0 || age > most_s;
 }
 

@@ -80,7 +80,8 @@ void lease_check_over(struct lease *l);
 /** Send `go` for a step to all engines of the lease.
  * @return as engine_group_send() */
 int lease_go(struct lease *l, int64_t step, int64_t in_ms);
-/** The engine reported that it is ready with a step. @param message  `ready` */
+/** The engine reported that it is ready with a step.
+ * @param message  its message of type "ready" */
 void lease_step_ready(struct lease *l, const json_t *message);
 
 /* ---- lease_engine.c ---- */

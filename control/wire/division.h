@@ -1,6 +1,6 @@
 /**
- * Whether a job can be divided into parts that know nothing of each other: over agents, or
- * over engine processes of one (share.h).
+ * Whether a job can be divided into parts that know nothing of each other: over several
+ * agents, or over several engine processes of one agent (share.h).
  * Thread: any; pure.
  */
 #ifndef OFFHOOK_WIRE_DIVISION_H

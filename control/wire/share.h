@@ -1,8 +1,8 @@
 /**
  * The part of a job that one of several agents (a shard, docs/internals/orchestration.md) or
  * one of several engines of an agent (docs/internals/engine.md) carries out: what is numbered
- * is dealt out in turn, so that part k of N has the numbers k, k + N, k + 2N, ... Two parts
- * have nothing in common, and all of them together everything.
+ * is dealt out in turn, so that part k of N has the numbers k, k + N, k + 2N, ... No number
+ * belongs to two parts, and each belongs to one.
  * Thread: any; pure.
  */
 #ifndef OFFHOOK_WIRE_SHARE_H

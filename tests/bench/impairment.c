@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of one stream: below these, drawn for each. The jitter stays below the packet time, so
- * that packets keep their order. */
+/* Each stream has its own delay, jitter and loss, drawn from 0 to these. The jitter is below the
+ * packet time, so that packets keep their order. */
 #define DELAY_MAX_MS  50.0
 #define JITTER_MAX_MS 15.0
 #define LOSS_MAX      0.05

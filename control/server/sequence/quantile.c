@@ -37,6 +37,8 @@ void quantile_interval(double *values, size_t count, double share, double error,
 	size_t from = needed(count, 1 - share, refused);
 
 	qsort(values, count, sizeof(*values), by_value);
+	/* it is at most the value with `up_to` at or below it, and at least the one with `from` at or
+	 * above it */
 	*ret_high = up_to <= count ? values[up_to - 1] : INFINITY;
 	*ret_low = from <= count ? values[count - from] : -INFINITY;
 }

@@ -1,7 +1,7 @@
 /*
- * Datagrams to a user agent with an account: parser, transactions, dialogs. The
- * account accepts subscriptions; a second one (1003) challenges requests. An
- * input holds several messages, separated by NUL, with placeholders:
+ * Datagrams to a user agent with two accounts: parser, transactions, dialogs. The
+ * first account accepts subscriptions; the second one, 1003, answers requests with a
+ * digest challenge. An input holds several messages, separated by NUL, with placeholders:
  * %c %t %b %n  Call-ID, tag, branch, CSeq number of the INVITE of our call
  * %s %q %w %v  Call-ID, tag, branch, CSeq number of our SUBSCRIBE
  * %i %f %r %m  Call-ID, tag, branch, CSeq number of our REGISTER

@@ -31,7 +31,7 @@
 	"{\"type\":\"register\",\"index\":0," TARGET "," users "}"
 #define WAIT(more) "{\"type\":\"wait\",\"index\":0,\"wait_ms\":1000" more "}"
 
-/* @param more  members of the job, with a comma after each */
+/* @param more  further members of the job's JSON text, each followed by a comma: "\"a\":1," */
 static uint32_t engines_of_job(const char *more, const char *steps,
 			       uint32_t engines_max)
 {

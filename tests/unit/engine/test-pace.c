@@ -165,7 +165,8 @@ static void test_shares_add_up(void **state)
 	}
 }
 
-/* The engines of all shards have each number once, and what the shard has. */
+/* Each shard is divided over engines: every call number belongs to one engine only, which is an
+ * engine of the shard that the number belongs to. */
 static void test_shares_of_shares(void **state)
 {
 	(void)state;
