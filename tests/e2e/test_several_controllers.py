@@ -140,6 +140,71 @@ def test_users_and_sessions_are_of_all(pair):
         assert browser.ask(b, "/session").json()["user"] is None
 
 
+def test_the_rate_of_a_key_is_of_all(database):
+    """What one gave is soon missing at the other; what all gave in excess is made up for."""
+    name = database.partition("@/")[2].partition("?")[0]
+    burst, probes = 200, 30
+    with Controller(database=database, rate_limit=1, rate_burst=burst) as a, \
+            beside(a) as b:
+        key = a.api("POST", "/api-keys", {"name": "other", "rights": "read"})["api_key"]
+        other = key["public_key"], key["secret"]
+        a.secrets.add(key["secret"])
+        sessions = {c: session_of(c) for c in (a, b)}
+
+        def ask(c, auth=a.keys["admin"]):
+            return sessions[c].get(f"{c.url}/api/v2/projects?count=1", auth=auth, timeout=60)
+
+        def remaining(c):
+            return int(ask(c).headers["RateLimit-Remaining"])
+
+        while ask(a).status_code == 200:
+            pass
+        # so few requests would leave most of a bucket of its own
+        for _ in range(probes):
+            if remaining(b) < burst - 2 * probes:
+                break
+            time.sleep(1)
+        else:
+            pytest.fail("the other controller did not learn of it")
+        # as if a third one had given so much
+        postgresql.server().sql("UPDATE key_rate SET full_at_us = full_at_us + 300000000", name)
+        for c in (a, b):
+            headers = until(lambda c=c: (answer := ask(c)).status_code == 429 and
+                            int(answer.headers["Retry-After"]) > 60 and answer.headers)
+            assert headers["RateLimit-Remaining"] == "0"
+            assert int(headers["RateLimit-Reset"]) > burst
+        assert [ask(c, other).status_code for c in (a, b)] == [200, 200]
+
+
+def test_failed_logins_are_counted_by_all(database):
+    name = database.partition("@/")[2].partition("?")[0]
+
+    def rows():
+        return postgresql.server().sql(
+            "SELECT failures FROM login_failure ORDER BY failures", name).split()
+
+    with Controller(database=database) as a, beside(a) as b, Browser() as browser:
+        a.api("POST", "/users", {"name": "ada", "rights": "admin", "password": PASSWORD})
+
+        def login(c, password):
+            return browser.ask(c, "/login", json={"name": "ada", "password": password})
+
+        for failures in range(1, 9):
+            c = (a, b)[failures % 2]
+            until(lambda c=c: login(c, "wrong battery").status_code == 403)
+            assert rows() == [str(failures)] * 2   # of the name and of the address
+        # 8 s from now on, at both: none of them saw more than 4 failures, which are free
+        refused = [login(c, PASSWORD) for c in (a, b)]
+        assert [answer.status_code for answer in refused] == [429, 429]
+        assert all(int(answer.headers["Retry-After"]) > 1 for answer in refused)
+        assert rows() == ["8", "8"]
+        until(lambda: login(b, PASSWORD).ok)
+        assert rows() == ["8"]
+        log = a.api("GET", "/audit?count=100")["audit"]
+        assert [e["outcome"] for e in log if e["path"] == "/login"] == \
+            ["changed"] + ["refused"] * 8
+
+
 def test_one_of_many_edits_wins(pair, lab):
     """If-Match holds between processes: of edits of one copy one is made, the others get
     412."""

@@ -10,6 +10,7 @@
 #include "control/server/http/peers.h"
 #include "control/server/http/queue.h"
 #include "control/server/http/rate.h"
+#include "control/server/http/rate_sharing.h"
 #include "control/server/http/tls.h"
 #include "control/server/request/controller.h"
 #include "control/server/store/store.h"
@@ -46,6 +47,7 @@ struct http {
 	atomic_int_fast64_t shortage_due_ns; /* relaxed: only when to tell */
 	struct peers *peers;
 	struct queue *queue;
+	struct rate_sharing *rate_sharing; /* NULL: one controller */
 	struct worker *workers;
 	/* Exchanges between their first and last callback. Relaxed: it is only
 	 * polled while stopping, and nothing is published with it. */
@@ -559,6 +561,16 @@ static void set_defaults(struct http_params *p)
 		p->threads = HTTP_THREADS;
 }
 
+static int start_rate(struct http *http)
+{
+	struct http_params *p = &http->params;
+	int err = rate_new(&p->rate, p->rate_limit, p->rate_burst);
+
+	return err ? err
+		   : rate_sharing_start(&http->rate_sharing, p->database,
+					p->rate);
+}
+
 int http_start(struct http **ret, const struct http_params *params)
 {
 	struct http *http;
@@ -575,8 +587,7 @@ int http_start(struct http **ret, const struct http_params *params)
 	if (err == 0)
 		err = http_queue_new(&http->queue, queued_max(http));
 	if (err == 0 && http->params.rate_limit)
-		err = rate_new(&http->params.rate, http->params.rate_limit,
-			       http->params.rate_burst);
+		err = start_rate(http);
 	if (err == 0)
 		err = start_peers(http);
 	if (err == 0)
@@ -619,6 +630,7 @@ struct http *http_stop(struct http *http)
 		close(http->listen_fd);
 	peers_free(http->peers);
 	http_queue_free(http->queue);
+	rate_sharing_stop(http->rate_sharing);
 	rate_free(http->params.rate);
 	free(http);
 	return NULL;

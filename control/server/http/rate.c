@@ -11,6 +11,7 @@ struct bucket {
 	/* The bucket is full at this time if nothing is taken until then: the
 	 * virtual scheduling form of a token bucket (ITU-T I.371, GCRA). */
 	int64_t full_ns;
+	int64_t unreported_ns; /* time for the tokens taken and not reported */
 };
 
 struct rate {
@@ -73,11 +74,69 @@ int64_t rate_take(struct rate *r, int64_t key, int64_t now_ns,
 	b = find(r, key);
 	full = (b->full_ns > now_ns ? b->full_ns : now_ns) + r->token_ns;
 	wait = full - now_ns - r->depth_ns;
-	if (wait <= 0)
+	if (wait <= 0) {
 		b->full_ns = full;
+		b->unreported_ns += r->token_ns;
+	}
 	ret_left->full_ns = b->full_ns - now_ns;
 	pthread_mutex_unlock(&r->lock);
-	ret_left->tokens =
-		(uint32_t)((r->depth_ns - ret_left->full_ns) / r->token_ns);
+	ret_left->tokens = 0;
+	if (ret_left->full_ns < r->depth_ns)
+		ret_left->tokens =
+			(uint32_t)((r->depth_ns - ret_left->full_ns) /
+				   r->token_ns);
 	return wait > 0 ? wait : 0;
+}
+
+static int64_t later(int64_t a_ns, int64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
+/* What was taken here since then may have been taken at any time since then: the own
+ * bucket knows when, so the shared one is never taken as the fuller of both. */
+void rate_learn(struct rate *r, const struct rate_share *shared, size_t count,
+		int64_t now_ns, int64_t since_ns)
+{
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = 0; i < count; i++) {
+		struct bucket *b = find(r, shared[i].key);
+
+		b->full_ns = later(b->full_ns,
+				   later(now_ns + shared[i].ns, since_ns) +
+					   b->unreported_ns);
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+size_t rate_unreported(struct rate *r,
+		       struct rate_share ret[static RATE_KEYS_MAX])
+{
+	size_t count = 0;
+
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = 0; i < RATE_KEYS_MAX && r->buckets[i].key; i++) {
+		const struct bucket *b = &r->buckets[i];
+
+		if (b->unreported_ns)
+			ret[count++] =
+				(struct rate_share){b->key, b->unreported_ns};
+	}
+	pthread_mutex_unlock(&r->lock);
+	return count;
+}
+
+void rate_reported(struct rate *r, const struct rate_share *reported,
+		   size_t count)
+{
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = 0; i < count; i++) {
+		struct bucket *b = find(r, reported[i].key);
+
+		/* an evicted key that came back has less */
+		b->unreported_ns = b->unreported_ns > reported[i].ns
+					   ? b->unreported_ns - reported[i].ns
+					   : 0;
+	}
+	pthread_mutex_unlock(&r->lock);
 }

@@ -5,6 +5,7 @@
 #ifndef OFFHOOK_SERVER_HTTP_RATE_H
 #define OFFHOOK_SERVER_HTTP_RATE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Keys kept. Above this number the key idle for longest is dropped; it gets a
@@ -38,5 +39,36 @@ struct rate_left {
  */
 int64_t rate_take(struct rate *r, int64_t key, int64_t now_ns,
 		  struct rate_left *ret_left);
+
+/* ---- buckets that several controllers share (rate_sharing.h) ---- */
+
+struct rate_share {
+	int64_t key;
+	int64_t ns; /* of the tokens taken; or until the bucket is full */
+};
+
+/**
+ * Learn what is left in the shared buckets, and take that much out of the own ones, if
+ * they have more. A shared one may owe more than a bucket holds: requests then wait
+ * until that is made up for.
+ * @param shared    time until each is full; negative: it has been full so long
+ * @param now_ns    monotonic, when that was so
+ * @param since_ns  monotonic, <= now_ns: what was taken here since then is not in them
+ */
+void rate_learn(struct rate *r, const struct rate_share *shared, size_t count,
+		int64_t now_ns, int64_t since_ns);
+
+/**
+ * Copy the tokens that were taken and not reported, as the time in which they are
+ * added again. What an evicted key had taken is lost.
+ * @param ret  written from the first element
+ * @return how many keys
+ */
+size_t rate_unreported(struct rate *r,
+		       struct rate_share ret[static RATE_KEYS_MAX]);
+
+/** They are reported: the shared buckets have them. */
+void rate_reported(struct rate *r, const struct rate_share *reported,
+		   size_t count);
 
 #endif

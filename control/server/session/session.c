@@ -136,13 +136,38 @@ void session_csrf(const struct store *s, const char *token,
 			  sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 }
 
+/* A password that was sent with a name, now. */
+static struct guess guess_of(struct request *req, const char *name)
+{
+	struct store *store = request_store(req);
+	const bool shared = store_is_shared(store);
+
+	return (struct guess){
+		.shared = shared ? store : NULL,
+		.name = name,
+		.address = request_remote_addr(req),
+		.now_ns = shared ? clock_wall_ns() : clock_mono_ns(),
+	};
+}
+
+static void note_failed(struct request *req, const char *name)
+{
+	const struct guess guess = guess_of(req, name);
+
+	if (throttle_failed(request_controller(req)->sessions->throttle,
+			    &guess))
+		log_error("a failed login could not be counted");
+}
+
 /* Wait for one of the places for hashing, unless the client is throttled.
  * @return true: give it back with sem_post(); false: the reply is made */
 static bool hashing_enter(struct request *req, struct reply *rep,
 			  const char *name)
 {
 	struct sessions *s = request_controller(req)->sessions;
+	struct guess guess;
 	int64_t wait_ns;
+	int err;
 
 	if (sem_trywait(&s->hashing)) {
 		reply_problem(rep, 503, "too many people sign in at once");
@@ -151,11 +176,15 @@ static bool hashing_enter(struct request *req, struct reply *rep,
 	}
 	/* checked with the place taken: concurrent guesses are throttled by
 	 * those that failed before */
-	wait_ns = throttle_wait(s->throttle, name, request_remote_addr(req),
-				clock_mono_ns());
-	if (wait_ns == 0)
+	guess = guess_of(req, name);
+	err = throttle_wait(s->throttle, &guess, &wait_ns);
+	if (err == 0 && wait_ns == 0)
 		return true;
 	sem_post(&s->hashing);
+	if (err) {
+		reply_store_error(rep, err, "user");
+		return false;
+	}
 	reply_problem(rep, 429, "too many wrong passwords: wait %lld s",
 		      (long long)((wait_ns + NS_PER_S - 1) / NS_PER_S));
 	reply_header(rep, "Retry-After", "%lld",
@@ -234,6 +263,7 @@ static void sign_in(struct request *req, struct reply *rep, const char *name,
 {
 	struct throttle *throttle = request_controller(req)->sessions->throttle;
 	struct web_user user = {.id = 0};
+	struct guess guess;
 	int err = store_user_find(request_store(req), name, &user);
 	bool matches;
 
@@ -244,15 +274,17 @@ static void sign_in(struct request *req, struct reply *rep, const char *name,
 	matches = password_matches(err ? NULL : user.password_hash, password);
 	sodium_memzero(user.password_hash, sizeof(user.password_hash));
 	if (matches) {
-		throttle_passed(throttle, name);
+		guess = guess_of(req, name);
+		if (throttle_passed(throttle, &guess))
+			log_error("failed logins of a user could not be "
+				  "forgotten");
 		store_audit_actor(request_store(req), -user.id);
 		log_info("user %lld signed in from %s", (long long)user.id,
 			 request_remote_addr(req));
 		begin_session(req, rep, user.id);
 		return;
 	}
-	throttle_failed(throttle, name, request_remote_addr(req),
-			clock_mono_ns());
+	note_failed(req, name);
 	if (store_audit_refused(request_store(req), user.id))
 		log_error("a refused login could not be noted");
 	log_warning("a wrong name or password from %s",
@@ -343,9 +375,7 @@ static void change(struct request *req, struct reply *rep,
 		return;
 	}
 	if (!password_matches(user->password_hash, old)) {
-		throttle_failed(request_controller(req)->sessions->throttle,
-				user->name, request_remote_addr(req),
-				clock_mono_ns());
+		note_failed(req, user->name);
 		field_error(rep, "/password", "is wrong");
 		return;
 	}
@@ -418,8 +448,7 @@ static void first_user(struct request *req, struct reply *rep, const char *code,
 	int err;
 
 	if (!code_matches(s, code)) {
-		throttle_failed(s->throttle, "setup", request_remote_addr(req),
-				clock_mono_ns());
+		note_failed(req, "setup");
 		field_error(rep, "/code", "is not that of %s", s->code_file);
 		return;
 	}

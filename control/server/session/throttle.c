@@ -1,6 +1,7 @@
 #include "control/server/session/throttle.h"
 
 #include "base/clock.h"
+#include "control/server/store/store_login_failure.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -80,32 +81,80 @@ static struct entry *find(struct throttle *t, const struct subject *s)
 	return NULL;
 }
 
-static int64_t wait_of(const struct entry *e, const struct subject *s,
+static int64_t wait_of(unsigned failures, int64_t last_ns, int64_t longest_ns,
 		       int64_t now_ns)
 {
 	int64_t wait_ns = NS_PER_S, left_ns;
 
-	if (!e || e->failures < THROTTLE_FREE)
+	if (failures < THROTTLE_FREE)
 		return 0;
-	for (unsigned i = THROTTLE_FREE;
-	     i < e->failures && wait_ns < s->longest_ns; i++)
+	for (unsigned i = THROTTLE_FREE; i < failures && wait_ns < longest_ns;
+	     i++)
 		wait_ns *= 2;
-	if (wait_ns > s->longest_ns)
-		wait_ns = s->longest_ns;
-	left_ns = e->last_ns + wait_ns - now_ns;
+	if (wait_ns > longest_ns)
+		wait_ns = longest_ns;
+	left_ns = last_ns + wait_ns - now_ns;
+	if (left_ns > wait_ns)
+		left_ns = wait_ns; /* the wall clock was set back */
 	return left_ns > 0 ? left_ns : 0;
 }
 
-int64_t throttle_wait(struct throttle *t, const char *name, const char *address,
-		      int64_t now_ns)
+/* ---- in the database ---- */
+
+static void subjects_of(const struct guess *g, struct login_subject ret[2])
 {
-	const struct subject subjects[] = {of_name(name), of_address(address)};
+	ret[0] = login_subject(g->shared, "name", g->name);
+	ret[1] = login_subject(g->shared, "address", g->address);
+}
+
+static int shared_wait(const struct guess *g, int64_t *ret_wait_ns)
+{
+	static const int64_t longest_ns[] = {THROTTLE_NAME_NS,
+					     THROTTLE_ADDRESS_NS};
+	struct login_subject subjects[2];
+	int64_t wait_ns = 0;
+
+	subjects_of(g, subjects);
+	for (size_t i = 0; i < 2; i++) {
+		struct login_failures f;
+		int64_t of_one_ns;
+		int err = store_login_failures(g->shared, &subjects[i], &f);
+
+		if (err)
+			return err;
+		of_one_ns = wait_of(f.failures, f.last_ms * NS_PER_MS,
+				    longest_ns[i], g->now_ns);
+		if (of_one_ns > wait_ns)
+			wait_ns = of_one_ns;
+	}
+	*ret_wait_ns = wait_ns;
+	return 0;
+}
+
+static int shared_failed(const struct guess *g)
+{
+	struct login_subject subjects[2];
+
+	subjects_of(g, subjects);
+	return store_login_failed(g->shared, subjects, 2, g->now_ns / NS_PER_MS,
+				  THROTTLE_ADDRESS_NS / NS_PER_MS,
+				  THROTTLE_ENTRIES);
+}
+
+/* ---- in this process ---- */
+
+static int64_t own_wait(struct throttle *t, const struct guess *g)
+{
+	const struct subject subjects[] = {of_name(g->name),
+					   of_address(g->address)};
 	int64_t longest_ns = 0;
 
 	pthread_mutex_lock(&t->lock);
 	for (size_t i = 0; i < 2; i++) {
-		int64_t wait_ns =
-			wait_of(find(t, &subjects[i]), &subjects[i], now_ns);
+		const struct entry *e = find(t, &subjects[i]);
+		int64_t wait_ns = e ? wait_of(e->failures, e->last_ns,
+					      subjects[i].longest_ns, g->now_ns)
+				    : 0;
 
 		if (wait_ns > longest_ns)
 			longest_ns = wait_ns;
@@ -144,20 +193,20 @@ static void note(struct throttle *t, const struct subject *s, int64_t now_ns)
 	e->last_ns = now_ns;
 }
 
-void throttle_failed(struct throttle *t, const char *name, const char *address,
-		     int64_t now_ns)
+static void own_failed(struct throttle *t, const struct guess *g)
 {
-	const struct subject subjects[] = {of_name(name), of_address(address)};
+	const struct subject subjects[] = {of_name(g->name),
+					   of_address(g->address)};
 
 	pthread_mutex_lock(&t->lock);
 	for (size_t i = 0; i < 2; i++)
-		note(t, &subjects[i], now_ns);
+		note(t, &subjects[i], g->now_ns);
 	pthread_mutex_unlock(&t->lock);
 }
 
-void throttle_passed(struct throttle *t, const char *name)
+static void own_passed(struct throttle *t, const struct guess *g)
 {
-	const struct subject subject = of_name(name);
+	const struct subject subject = of_name(g->name);
 	struct entry *e;
 
 	pthread_mutex_lock(&t->lock);
@@ -165,4 +214,33 @@ void throttle_passed(struct throttle *t, const char *name)
 	if (e)
 		e->failures = 0;
 	pthread_mutex_unlock(&t->lock);
+}
+
+int throttle_wait(struct throttle *t, const struct guess *g,
+		  int64_t *ret_wait_ns)
+{
+	if (g->shared)
+		return shared_wait(g, ret_wait_ns);
+	*ret_wait_ns = own_wait(t, g);
+	return 0;
+}
+
+int throttle_failed(struct throttle *t, const struct guess *g)
+{
+	if (g->shared)
+		return shared_failed(g);
+	own_failed(t, g);
+	return 0;
+}
+
+int throttle_passed(struct throttle *t, const struct guess *g)
+{
+	if (g->shared) {
+		struct login_subject name =
+			login_subject(g->shared, "name", g->name);
+
+		return store_login_passed(g->shared, &name);
+	}
+	own_passed(t, g);
+	return 0;
 }

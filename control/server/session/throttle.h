@@ -1,6 +1,7 @@
 /**
  * Throttles password guesses: after some failures a name or an address has to
- * wait, longer each time.
+ * wait, longer each time. Failures are counted in this process (SQLite), or in the
+ * database by all controllers that share it (PostgreSQL).
  * Thread: any; guarded by its own lock.
  */
 #ifndef OFFHOOK_SERVER_SESSION_THROTTLE_H
@@ -18,24 +19,36 @@
  * oldest is dropped. */
 #define THROTTLE_ENTRIES 1024
 
+struct store;
 struct throttle;
+
+/* A name and a password that a client sends. */
+struct guess {
+	struct store
+		*shared; /* the thread's own; NULL: count in this process */
+	const char *name;
+	const char *address;
+	int64_t now_ns; /* monotonic; with `shared` the wall clock */
+};
 
 /** @return 0; -ENOMEM */
 int throttle_new(struct throttle **ret);
 /** Accepts NULL. @return NULL */
 struct throttle *throttle_free(struct throttle *t);
 
-/** Check whether a guess must wait. @param now_ns  monotonic @return 0: go on;
- * else ns to wait, > 0 */
-int64_t throttle_wait(struct throttle *t, const char *name, const char *address,
-		      int64_t now_ns);
+/**
+ * Check whether a guess must wait.
+ * @param ret_wait_ns  0: go on; else ns to wait
+ * @return 0; of the database: -ENOTCONN, -EIO
+ */
+int throttle_wait(struct throttle *t, const struct guess *g,
+		  int64_t *ret_wait_ns);
 
-/** Count a failed guess. */
-void throttle_failed(struct throttle *t, const char *name, const char *address,
-		     int64_t now_ns);
+/** Count a failed guess. @return 0; of the database: -EBUSY, -ENOTCONN, -EIO */
+int throttle_failed(struct throttle *t, const struct guess *g);
 
 /** Note a right password: clears the failures of the name, not those of the
- * address. */
-void throttle_passed(struct throttle *t, const char *name);
+ * address. @return as throttle_failed() */
+int throttle_passed(struct throttle *t, const struct guess *g);
 
 #endif

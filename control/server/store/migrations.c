@@ -109,6 +109,15 @@ const struct migration migrations[] = {
 	{21, "calibrations of agents",
 	 /* what its host measured of itself (control/wire/calibration.h) */
 	 "ALTER TABLE agent ADD COLUMN calibration_json TEXT;", NULL},
+	{22, "rates and failed logins of all controllers",
+	 /* the bucket of a key: when it is full again, us since 1970 */
+	 "CREATE TABLE key_rate (key_id INTEGER NOT NULL, "
+	 "full_at_us INTEGER NOT NULL, PRIMARY KEY (key_id)) WITHOUT ROWID;"
+	 /* a keyed hash of a name or an address; ms since 1970 */
+	 "CREATE TABLE login_failure (subject BLOB PRIMARY KEY, "
+	 "failures INTEGER NOT NULL, last_at INTEGER NOT NULL) WITHOUT ROWID;"
+	 "CREATE INDEX login_failure_by_last ON login_failure (last_at);",
+	 NULL},
 };
 
 const size_t migration_count = sizeof(migrations) / sizeof(*migrations);

@@ -250,6 +250,11 @@ struct store *store_free(struct store *s)
 	return NULL;
 }
 
+bool store_is_shared(const struct store *s)
+{
+	return db_dialect(s->reader) == DB_POSTGRESQL;
+}
+
 const struct secrets *store_secrets(const struct store *s)
 {
 	return s->database->secrets;

@@ -58,6 +58,9 @@ struct store *store_free(struct store *s);
 void store_edit_begin(struct store *s);
 void store_edit_end(struct store *s);
 
+/** Whether several controllers may have the database (PostgreSQL). */
+bool store_is_shared(const struct store *s);
+
 /** Keys for hashes and boxes; constant. */
 const struct secrets *store_secrets(const struct store *s);
 
