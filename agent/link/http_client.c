@@ -248,6 +248,9 @@ static void http_client_call_done(struct http_client_call *call, CURLcode code)
 		body = json_loadb(call->answer.data, call->answer.used, 0,
 				  NULL);
 	describe(call, (int)status, code, body, text, sizeof(text));
+	if (call->raw && call->overflow)
+		snprintf(text, sizeof(text), "it is longer than %zu MiB",
+			 call->answer.ceiling >> 20);
 	if ((http_client_is_transient((int)status) ||
 	     refused_certificate((int)status, body)) &&
 	    !call->once) {
@@ -282,9 +285,11 @@ static size_t on_answer_bytes(char *data, size_t size, size_t count, void *arg)
 {
 	struct http_client_call *call = arg;
 
-	if (buf_add(&call->answer, data, size * count) == 0)
+	int err = buf_add(&call->answer, data, size * count);
+
+	if (err == 0)
 		return size * count;
-	call->overflow = true;
+	call->overflow = err == -EMSGSIZE;
 	return 0;
 }
 

@@ -119,11 +119,12 @@ bool supervisor_draining(const struct supervisor *s)
 
 size_t supervisor_free_slots(const struct supervisor *s)
 {
-	size_t busy = busy_count(s);
+	size_t busy = busy_count(s), room = LEASES_MAX - s->lease_count, slots;
 
-	if (supervisor_draining(s) || s->lease_count >= LEASES_MAX)
+	if (supervisor_draining(s) || busy >= s->conf->capacity)
 		return 0;
-	return busy < s->conf->capacity ? s->conf->capacity - busy : 0;
+	slots = s->conf->capacity - busy;
+	return slots < room ? slots : room;
 }
 
 static bool has_lease(const char *id, void *arg)

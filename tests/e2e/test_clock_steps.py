@@ -1,11 +1,7 @@
 """The clock of a host is set while a run is in progress."""
 import contextlib
 import datetime
-import os
-import struct
-import subprocess
 import time
-from pathlib import Path
 
 import pytest
 
@@ -14,33 +10,10 @@ from agent import Agent
 from bench import Bench, FAULTS
 from controller import Controller
 from fake_agent import FakeAgent
+from program_clock import Clock
 from test_artifacts import scenario
 
 HOUR = 3600
-
-
-class Clock:
-    """The wall clock of programs."""
-
-    def __init__(self, folder):
-        self._file = folder / "clock-step"
-        self.set_forward(0)
-        library = folder / "clock_step.so"
-        subprocess.run(["cc", "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", library,
-                        Path(__file__).with_name("clock_step.c")], check=True)
-        self._library = library
-
-    def preload(self, monkeypatch):
-        # after a sanitizer's own library
-        libraries = filter(None, [os.environ.get("LD_PRELOAD"), str(self._library)])
-        monkeypatch.setenv("LD_PRELOAD", ":".join(libraries))
-        monkeypatch.setenv("ASAN_OPTIONS", ":".join(filter(None, [
-            os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0"])))
-        monkeypatch.setenv("CLOCK_STEP", str(self._file))
-
-    def set_forward(self, seconds):
-        with open(self._file, "r+b" if self._file.exists() else "wb") as file:
-            file.write(struct.pack("=q", seconds))
 
 
 class SetController(bench.Logged):

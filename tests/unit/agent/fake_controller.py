@@ -33,9 +33,10 @@ class Lease:
 
 
 class Request:
-    def __init__(self, method, path, body, auth, raw=b''):
+    def __init__(self, method, path, body, auth, raw=b'', connection=None):
         self.method, self.path, self.body, self.auth = method, path, body, auth
         self.raw = raw  # the body as it came
+        self.connection = connection  # socket
         self.t = time.monotonic()
 
 
@@ -67,12 +68,12 @@ class Controller:
                 body = raw if is_file else json.loads(raw) if raw else None
                 answer = controller.answer(Request(
                     self.command, self.path[len(PREFIX):], body,
-                    self.headers.get('Authorization'), raw))
+                    self.headers.get('Authorization'), raw, self.connection))
                 if answer is None:
                     self.close_connection = True
                     return
                 status, body = answer[:2]
-                data = b'' if body is None else json.dumps(body).encode()
+                data = body if isinstance(body, bytes) else b'' if body is None else json.dumps(body).encode()
                 try:
                     self.send_response(status)
                     for name, value in (answer[2] if len(answer) > 2 else {}).items():
@@ -83,13 +84,14 @@ class Controller:
                 except OSError:
                     pass
 
-            do_POST = do_PUT = serve
+            do_GET = do_POST = do_PUT = serve
 
             def log_message(self, *args):
                 pass
 
         class Server(http.server.ThreadingHTTPServer):
             daemon_threads = True
+            request_queue_size = 512  # many jobs end at a time
 
             def handle_error(self, request, client_address):
                 pass

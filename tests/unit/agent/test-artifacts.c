@@ -153,6 +153,32 @@ static void test_open_again(void **state)
 	artifacts_remove(a);
 }
 
+static void test_as_many_as_can_wait(void **state)
+{
+	struct artifacts *a;
+	char path[256];
+
+	(void)state;
+	assert_int_equal(artifacts_open(&a, temp.dir, "lease", &space), 0);
+	artifacts_free(a);
+	for (unsigned i = 1; i < ARTIFACTS_MAX; i++) {
+		snprintf(path, sizeof(path), "%s/lease/%u", temp.dir, i);
+		fclose(fopen(path, "w"));
+	}
+	assert_int_equal(artifacts_open(&a, temp.dir, "lease", &space), 0);
+	write_part("last", 1);
+	assert_int_equal(artifacts_take(a, "last"), 0);
+	write_part("further", 1);
+	assert_int_equal(artifacts_take(a, "further"), -EDQUOT);
+	assert_true(is_there("last"));
+	assert_false(is_there("further"));
+	assert_false(is_there("further.part"));
+	artifacts_drop(a, "last");
+	write_part("further", 1);
+	assert_int_equal(artifacts_take(a, "further"), 0);
+	artifacts_remove(a);
+}
+
 static bool only_kept(const char *lease_id, void *arg)
 {
 	(void)arg;
@@ -187,6 +213,8 @@ int main(void)
 						remove_dir),
 		cmocka_unit_test_setup_teardown(test_open_again, make_dir,
 						remove_dir),
+		cmocka_unit_test_setup_teardown(test_as_many_as_can_wait,
+						make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_sweep, make_dir,
 						remove_dir),
 	};

@@ -1,4 +1,5 @@
 """The way of an engine's results through the agent to the body of the upload: unchanged, or refused."""
+import hashlib
 import json
 
 import pytest
@@ -75,3 +76,36 @@ def test_answer_above_the_ceiling(controller, agent, length, taken):
     controller.wait(lambda: len(controller.calls('/poll')) >= 2)
     assert ('/agent/poll: ' in agent.text()) != taken
     assert finished(controller, lease)['outcome'] == 'completed'
+
+
+@pytest.mark.parametrize('length,taken', [(64 << 20, True), ((64 << 20) + 1, False)])
+def test_prompt_above_the_ceiling(controller, agent, length, taken):
+    prompt = bytes(length)
+    name = hashlib.sha256(prompt).hexdigest()
+    controller.script[f'/appimages/{name}'] = [(200, prompt)]
+    lease = controller.offer('l-1', spec={'steps': [[{'prompt_sha256': name}]]})
+    agent.start()
+    finish = finished(controller, lease, 60)
+    assert finish['outcome'] == ('completed' if taken else 'error'), finish
+    assert taken or finish['reason'] == (
+        'role caller: a prompt cannot be fetched from the controller: it is longer than 64 MiB')
+    assert len(controller.calls(f'/appimages/{name}')) == 1
+    assert [p.name for p in (agent.state / 'prompts').iterdir()] == [name] * taken
+
+
+def test_as_many_jobs_as_an_agent_has(controller, agent):
+    """Their results are not taken: they stay, and at 256 jobs the agent asks for no more. It asks
+    for none that it would not take."""
+    controller.intervals = {'poll_s': 1, 'renew_s': 7200, 'lease_s': 86400}
+    for i in range(257):
+        controller.offer(f'l-{i}', spec={'steps': [[{'prompt_sha256': 'a' * 64}]]})
+        controller.script[f'/leases/l-{i}/finish'] = [(503, {'detail': 'later'})] * 100
+    controller.script['/appimages/' + 'a' * 64] = [(404, {'detail': 'no such prompt'})] * 257
+    agent.start(capacity=50)
+    controller.wait(lambda: sum(len(p.body['leases']) == 256 for p in controller.calls('/poll')) > 1,
+                    60, 'polls with as many jobs')
+    agent.kill()
+    assert [lease.offered for lease in controller.leases.values()].count(False) == 1
+    assert 'this agent has no room' not in agent.text()
+    for poll in controller.calls('/poll'):
+        assert len(poll.body['leases']) + poll.body['free'] <= 256

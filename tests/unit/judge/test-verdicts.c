@@ -1,6 +1,8 @@
 #include "case.h"
+#include "control/server/judge/input.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #define BUSY(name)                                                               \
 	"{'kind':'state','state':'CALL_OUTGOING','account':'1001','call':'" name \
@@ -610,6 +612,21 @@ static void test_rtp_statistics(void **state)
 	judge_rtp("median", "100", true, false, "no sketches to merge");
 }
 
+static void test_records_have_a_ceiling(void **state)
+{
+	struct records r = {0};
+	int err = 0;
+
+	(void)state;
+	while (r.count < JUDGE_RECORDS_MAX)
+		assert_non_null(records_add(&r, 1, &err));
+	assert_int_equal(err, 0);
+	assert_null(records_add(&r, 1, &err));
+	assert_int_equal(err, -EMSGSIZE);
+	assert_int_equal(r.count, JUDGE_RECORDS_MAX);
+	free(r.items);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -619,6 +636,7 @@ int main(void)
 		cmocka_unit_test(test_states_of_one_time),
 		cmocka_unit_test(test_call_never_accounted_for),
 		cmocka_unit_test(test_rtp_statistics),
+		cmocka_unit_test(test_records_have_a_ceiling),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@
 
 #include "sip/transport/conn_internal.h"
 #include "sip/transport/transport.h"
+#include "sip/transport/transport_internal.h"
 #include "sip/ua/dispatch.h"
 #include "sip/ua/ua_internal.h"
 #include "world.h"
@@ -506,6 +507,55 @@ static void test_no_descriptor(void **state)
 	world_close(&world);
 }
 
+static bool options_answered(int fd, unsigned n)
+{
+	char text[512];
+	const size_t len = options_print(text, sizeof(text), n);
+
+	return send(fd, text, len, MSG_NOSIGNAL) == (ssize_t)len &&
+	       answer_read(fd) == 0;
+}
+
+/* A connection above the ceiling is closed, and the others stay. */
+static void script_connections(struct peer *peer)
+{
+	int last = stream_open();
+	int further = stream_open();
+	bool again = false;
+
+	if (!options_answered(last, 1))
+		snprintf(peer->fail, sizeof(peer->fail), "the last is closed");
+	else if (options_answered(further, 2))
+		snprintf(peer->fail, sizeof(peer->fail), "one too many");
+	else if (!options_answered(last, 3))
+		snprintf(peer->fail, sizeof(peer->fail), "the last was closed");
+	close(further);
+	close(last);
+	/* the user agent reads its end at some time */
+	for (unsigned i = 4; i < 1000 && !again; i++) {
+		further = stream_open();
+		again = options_answered(further, i);
+		close(further);
+		if (!again)
+			usleep(10000);
+	}
+	if (!again)
+		snprintf(peer->fail, sizeof(peer->fail), "none after it");
+}
+
+static void test_connections(void **state)
+{
+	static struct world world;
+	(void)state;
+
+	world_open(&world, &plain);
+	/* all but one are there; so many take more descriptors than a process
+	 * may have */
+	world.ua->transport->conn_count = CONNS_MAX - 1;
+	run(&world, script_connections);
+	world_close(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -516,6 +566,7 @@ int main(void)
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_unread),
 		cmocka_unit_test(test_no_descriptor),
+		cmocka_unit_test(test_connections),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

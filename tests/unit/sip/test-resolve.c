@@ -1,5 +1,9 @@
-/* Hosts without a name server; with one: tests/e2e/test_sip_hosts.py. */
+/* Hosts without a name server, and with one that answers too much; with others:
+ * tests/e2e/test_sip_hosts.py. */
 #include "sip/transport/resolve.h"
+#include "sip/ua.h"
+
+#include <arpa/inet.h>
 
 #include <errno.h>
 #include <setjmp.h>
@@ -8,6 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -153,6 +159,140 @@ static void test_resolve_no_address(void **state)
 	assert_int_equal(resolve_now(&d, AF_INET, NULL, 0), -ENODATA);
 }
 
+/* ---- a name server ---- */
+
+#define QUESTIONS_MAX 64 /* as docs/reference/ceilings.md says */
+#define TARGETS       16 /* SRV records of a host */
+
+struct name_server {
+	int fd;
+	unsigned questions, addresses;
+	unsigned last; /* type of the last question */
+};
+
+static uint8_t *put16(uint8_t *p, unsigned value)
+{
+	*p++ = (uint8_t)(value >> 8);
+	*p++ = (uint8_t)value;
+	return p;
+}
+
+/* Name (that of the question), type, class, 60 s, length. */
+static uint8_t *put_record(uint8_t *p, unsigned type, unsigned len)
+{
+	p = put16(p, 0xc00c);
+	p = put16(p, type);
+	p = put16(p, 1);
+	p = put16(p, 0);
+	p = put16(p, 60);
+	return put16(p, len);
+}
+
+/* SRV: 16 targets "t00" to "t15" below the question's name. A: the next address, none for
+ * the targets of the first three hosts. */
+static void name_server_answer(int flags, void *arg)
+{
+	struct name_server *s = arg;
+	struct sockaddr_storage from;
+	socklen_t from_len = sizeof(from);
+	uint8_t data[1024], *p;
+	ssize_t len = recvfrom(s->fd, data, 512, MSG_DONTWAIT,
+			       (struct sockaddr *)&from, &from_len);
+	(void)flags;
+
+	if (len < 17)
+		return;
+	p = data + len;
+	s->last = (unsigned)data[len - 4] << 8 | data[len - 3];
+	s->questions++;
+	data[2] = 0x84; /* an answer, with authority */
+	data[3] = 0;
+	data[7] = s->last == DNS_TYPE_SRV            ? TARGETS
+		  : s->questions > 3 * (1 + TARGETS) ? 1
+						     : 0;
+	for (unsigned i = 0; s->last == DNS_TYPE_SRV && i < TARGETS; i++) {
+		p = put_record(p, DNS_TYPE_SRV, 6 + 4 + 2);
+		p = put16(p, i); /* priority, weight, port */
+		p = put16(p, 0);
+		p = put16(p, 5060);
+		*p++ = 3;
+		*p++ = 't';
+		*p++ = (uint8_t)('0' + i / 10);
+		*p++ = (uint8_t)('0' + i % 10);
+		p = put16(p, 0xc00c);
+	}
+	if (s->last == DNS_TYPE_A && data[7]) {
+		p = put_record(p, DNS_TYPE_A, 4);
+		p = put16(p, 192 << 8);
+		p = put16(p, 2 << 8 | ++s->addresses);
+	}
+	(void)!sendto(s->fd, data, (size_t)(p - data), 0,
+		      (struct sockaddr *)&from, from_len);
+}
+
+static struct dnsc *name_server_open(struct name_server *s)
+{
+	struct sockaddr_in sin = {.sin_family = AF_INET};
+	socklen_t len = sizeof(sin);
+	struct dnsc *dnsc;
+	struct sa sa;
+
+	*s = (struct name_server){0};
+	s->fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(bind(s->fd, (struct sockaddr *)&sin, sizeof(sin)), 0);
+	assert_int_equal(getsockname(s->fd, (struct sockaddr *)&sin, &len), 0);
+	assert_int_equal(fd_listen(s->fd, FD_READ, name_server_answer, s), 0);
+	assert_int_equal(sa_set_sa(&sa, (struct sockaddr *)&sin), 0);
+	assert_int_equal(dnsc_alloc(&dnsc, NULL, &sa, 1), 0);
+	return dnsc;
+}
+
+static void found(int err, void *arg)
+{
+	*(int *)arg = err;
+	sip_loop_stop();
+}
+
+/* Each host takes 17 questions: its SRV, and the address of each target. The one for
+ * the 13th target of the fourth host is not asked. */
+static void test_more_questions_than_may_be_asked(void **state)
+{
+	static const struct resolve_host hosts[] = {
+		{"a.test", 0, SIP_TRANSP_UDP, false},
+		{"b.test", 0, SIP_TRANSP_UDP, false},
+		{"c.test", 0, SIP_TRANSP_UDP, false},
+		{"d.test", 0, SIP_TRANSP_UDP, false},
+	};
+	struct resolve_params params = {.af = AF_INET,
+					.hosts = hosts,
+					.host_count = 4,
+					.key = 1,
+					.handler = found};
+	struct name_server server;
+	struct destinations d;
+	struct resolve *search;
+	int err = -1;
+	(void)state;
+
+	assert_int_equal(sip_loop_init(), 0);
+	params.dnsc = name_server_open(&server);
+	params.arg = &err;
+	assert_int_equal(resolve_start(&search, &d, &params), 0);
+	assert_int_equal(sip_loop_run(), 0);
+	assert_int_equal(err, 0);
+	assert_int_equal(server.questions, QUESTIONS_MAX);
+	assert_int_equal(d.count, 12);
+	expect_destination(&d, 11, SIP_TRANSP_UDP, "192.0.2.12", 5060,
+			   "d.test");
+	mem_deref(search);
+	destinations_release(&d);
+	mem_deref(params.dnsc);
+	fd_close(server.fd);
+	close(server.fd);
+	sip_loop_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +301,7 @@ int main(void)
 		cmocka_unit_test(test_resolve_literals_and_a_name),
 		cmocka_unit_test(test_resolve_no_address),
 		cmocka_unit_test(test_resolve_many),
+		cmocka_unit_test(test_more_questions_than_may_be_asked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
