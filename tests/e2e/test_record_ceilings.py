@@ -1,15 +1,18 @@
 """What happens at the ceilings of docs/reference/ceilings.md that a database reaches only with many rows: a
 statistic, the points of a report, the files of a run, the events of a schedule."""
+import contextlib
+import json
 import time
 import uuid
 
 import pytest
 
 from controller import Controller
-from fake_agent import FakeAgent
+from fake_agent import FakeAgent, evidence, registered
 from test_api_basics import problem
 from test_api_runs import T0, Rows
 from test_artifacts import TIMES, scenario
+from test_cli_runs import dialog
 
 NUMBERS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) "
 
@@ -26,6 +29,19 @@ def points(rows, run, measure, count):
     series, = rows.db.execute("SELECT id FROM series WHERE run_id = ? AND measure = ?", (run, measure)).fetchone()
     rows.db.execute(f"{NUMBERS} INSERT INTO point SELECT ?, ? + i, 'lease', 1, 1, 1, 1, 1, 1, 1, 1, 0, NULL FROM n",
                     (count - 1, series, T0))
+
+
+OTHER = {"t": T0 * 1000000, "mono": 0, "dir": "sent", "transport": "udp", "peer": "192.0.2.1:5060",
+         "data": "OPTIONS sip:a SIP/2.0\r\nCSeq: 1 OPTIONS\r\n\r\n"}
+
+
+def messages(rows, number, others, answer):
+    """So many messages of no dialog, then a dialog of four."""
+    run = rows.run(number)
+    rows.db.executemany(
+        "INSERT INTO sip_message (run_id, lease_id, role, t_us, message_json) VALUES (?, 'lease', 'caller', ?, ?)",
+        [(run, m["t"], json.dumps(m)) for m in [OTHER] * others + dialog(1, "c@h", answer)])
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +71,8 @@ def server():
         rows.db.execute(f"{NUMBERS} INSERT INTO schedule_event (schedule_id, due_at, at, outcome) SELECT ?, i, i, 'missed' FROM n",
                         (100, c.schedule))
         rows.db.execute("UPDATE schedule SET next_at = 1000 WHERE id = ?", (c.schedule,))
+        c.compared = [[messages(rows, 1003 + 2 * i + k, others, answer) for k, answer in enumerate(("200 OK", "603 No"))]
+                      for i, others in enumerate((19996, 19997))]
         rows.db.commit()
         rows.db.close()
         c.start()
@@ -90,3 +108,42 @@ def test_events_of_a_schedule(server):
         assert time.monotonic() < until
         time.sleep(0.05)
     assert len(due) == 100 and due[0] == 2
+
+
+def test_messages_compared_between_runs(server):
+    """The last of 20000 messages is compared, and one after it is not."""
+    found = [server.api("GET", f"/runs/{after}/differences?with={before}")["differences"]
+             for before, after in server.compared]
+    assert "603" in json.dumps(found[0]) and found[1] == []
+
+
+def test_calls_of_an_earlier_run(server):
+    """A regression condition reads 100000 calls of it."""
+    server.api("POST", "/targets", {"name": "t", "hosts": [{"host": "127.0.0.1"}]})
+    server.api("POST", "/credential-pools", {"name": "a", "credentials": [{"username": "u", "password": "x"}]})
+    test = server.api("POST", "/tests", {
+        "name": "r", "project_id": 1, "agentpool_id": 1, "steps": [[
+            {"type": "register", "role": "caller", "target_pool": 1, "credential_pool": 1}]],
+        "conditions": [{"role": "caller", "condition_type": "caller-regression-conditions", "conditions": [
+            {"figure": "answer_seizure_ratio", "margin": "30", "runs": 1}]}]})["test"]["id"]
+    call = {"t": T0 * 1000000, "mono": 1, "kind": "call", "call": "caller-0", "established": True, "streams": []}
+    earlier, verdicts = None, []
+    for more in (0, 99999, 1):
+        with contextlib.closing(server.open_database()) as db:
+            db.execute(f"{NUMBERS} INSERT INTO event (run_id, lease_id, role, t_us, event_json, kind) "
+                       "SELECT ?, 'lease', 'caller', 1, ?, 'call' FROM n WHERE i <= ?", (max(more, 1), earlier, json.dumps(call), more))
+            db.commit()
+        session = server.api("POST", f"/tests/{test}/run", {})["data"]["session_id"]
+        job, = server.agent.jobs(1).values()
+        assert server.agent.start(job).ok
+        assert server.agent.upload(job, "events", [*registered("u"), call, evidence()], 1).ok
+        assert server.agent.finish(job, last_seq=1).ok
+        until = time.monotonic() + 60
+        while (run := server.api("GET", f"/runs/{session}")["run"])["status"] == "running":
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        earlier = earlier or run["id"]
+        verdicts += [v["actual"] for v in run["verdicts"] if v["condition_type"].startswith("caller-regression")]
+    assert "no run has passed before" in verdicts[0]
+    # of 100000, and of 100001
+    assert ["before 100.00 % over 100000 calls" in v for v in verdicts[1:]] == [True, True], verdicts
