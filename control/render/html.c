@@ -4,6 +4,7 @@
 #include "control/render/formats.h"
 #include "control/render/outcome.h"
 #include "control/render/plot.h"
+#include "control/render/shards.h"
 #include "control/wire/text.h"
 #include "report_css.h" /* made of report.css */
 
@@ -179,12 +180,20 @@ static void changes(struct document *d, const json_t *report)
 	document_put(d, "</ol>\n");
 }
 
+static void sentence(struct document *d, const char *words)
+{
+	document_put(d, "<p class=\"sentence\">");
+	text(d, words);
+	document_put(d, "</p>\n");
+}
+
 static void run_head(struct document *d, const json_t *report, size_t number)
 {
 	const json_t *run = json_object_get(report, "run");
 	const char *result = text_of(run, "result_description");
 	const char *heading = number ? "h2" : "h1";
 	char words[OUTCOME_TEXT_BYTES], removed[OUTCOME_REMOVED_BYTES];
+	char reduced[OUTCOME_REDUCED_BYTES];
 	struct outcome outcome;
 
 	outcome_of(&outcome, report);
@@ -200,11 +209,10 @@ static void run_head(struct document *d, const json_t *report, size_t number)
 	}
 	document_put(d, "</p>\n");
 	changes(d, report);
-	if (outcome_removed(removed, run)) {
-		document_put(d, "<p class=\"sentence\">");
-		text(d, removed);
-		document_put(d, "</p>\n");
-	}
+	if (outcome_reduced(reduced, run))
+		sentence(d, reduced);
+	if (outcome_removed(removed, run))
+		sentence(d, removed);
 	facts(d, report, &outcome);
 }
 
@@ -343,6 +351,50 @@ static void figures(struct document *d, const json_t *report)
 	document_put(d, "</table></section>\n");
 }
 
+static void shard_row(struct document *d, const json_t *shard)
+{
+	struct shard_cells c;
+
+	shard_cells_of(&c, shard);
+	document_print(d, "<tr class=\"%s\">",
+		       strcmp(text_of(shard, "state"), "lost") == 0 ? "failed"
+								    : "passed");
+	cell(d, text_of(shard, "role"));
+	cell(d, c.shard);
+	cell(d, text_of(shard, "agent"));
+	cell(d, text_of(shard, "state"));
+	cell(d, c.calls);
+	cell(d, c.calls_per_second);
+	cell(d, c.start);
+	cell(d, c.error);
+	document_put(d, "</tr>\n");
+}
+
+static void shards(struct document *d, const json_t *report)
+{
+	const json_t *list = json_object_get(report, "shards"), *shard;
+	struct shard_skew skew;
+	size_t i, at = 0;
+
+	if (!json_array_size(list))
+		return;
+	document_put(d, "<section class=\"card\"><h3>Shards</h3><table><tr>"
+			"<th>Role</th><th>Shard</th><th>Agent</th>"
+			"<th>State</th><th>Calls</th><th>Calls/s</th>"
+			"<th>Began, ms after the first</th>"
+			"<th>Clock error, ms</th></tr>\n");
+	json_array_foreach(list, i, shard) shard_row(d, shard);
+	document_put(d, "</table>\n");
+	while (shard_skew_next(&skew, list, &at)) {
+		document_put(d, "<p class=\"note\">The shards of ");
+		text(d, skew.role);
+		document_print(
+			d, " began within %.1f ms, known to ±%.1f ms.</p>\n",
+			skew.skew_ms, skew.error_ms);
+	}
+	document_put(d, "</section>\n");
+}
+
 static void number_cell(struct document *d, const json_t *object,
 			const char *name)
 {
@@ -448,6 +500,7 @@ void html_run(struct document *d, const json_t *report, size_t number)
 	run_head(d, report, number);
 	verdicts(d, report);
 	figures(d, report);
+	shards(d, report);
 	calls(d, report);
 	plots(d, report);
 	messages(d, report);

@@ -5,6 +5,7 @@
 #include "control/render/figures.h"
 #include "control/render/formats.h"
 #include "control/render/outcome.h"
+#include "control/render/shards.h"
 #include "control/wire/text.h"
 
 #include <string.h>
@@ -131,6 +132,31 @@ static void evidence_properties(struct document *d, const json_t *event)
 	}
 }
 
+/* What the run went on without, and how far apart its shards began. */
+static void shard_properties(struct document *d, const json_t *report)
+{
+	const json_t *run = json_object_get(report, "run");
+	const json_int_t lost =
+		json_integer_value(json_object_get(run, "shards_lost"));
+	const json_t *shards = json_object_get(report, "shards");
+	struct shard_skew skew;
+	size_t at = 0;
+
+	if (lost > 0) {
+		property(d, "reduced", "true");
+		document_print(d,
+			       "<property name=\"shards_lost\" value=\"%" //
+			       JSON_INTEGER_FORMAT "\"/>\n",
+			       lost);
+	}
+	while (shard_skew_next(&skew, shards, &at)) {
+		const struct role_figures r = {.role = skew.role};
+
+		figure_property(d, &r, "start_skew_ms", skew.skew_ms);
+		figure_property(d, &r, "start_skew_error_ms", skew.error_ms);
+	}
+}
+
 static void properties(struct document *d, const json_t *report)
 {
 	const json_t *run = json_object_get(report, "run"), *agent, *event;
@@ -151,6 +177,7 @@ static void properties(struct document *d, const json_t *report)
 			       "<property name=\"attempt\" value=\"%" //
 			       JSON_INTEGER_FORMAT "\"/>\n",
 			       json_integer_value(attempt));
+	shard_properties(d, report);
 	json_array_foreach(json_object_get(report, "agents"), i, agent)
 	{
 		if (i == FIGURES_ROLES_MAX)
@@ -383,11 +410,13 @@ static void system_out(struct document *d, const struct suite *s)
 {
 	const char *result = text_of(s->run, "result_description");
 	const char *url = text_of(s->run, "report_url");
-	char text[OUTCOME_TEXT_BYTES];
+	char text[OUTCOME_TEXT_BYTES], reduced[OUTCOME_REDUCED_BYTES];
 
 	outcome_text(text, &s->outcome);
 	document_print(d, "<system-out>%s: %s\n", outcome_word(s->outcome.kind),
 		       text);
+	if (outcome_reduced(reduced, s->run))
+		document_print(d, "%s\n", reduced);
 	if (result[0]) {
 		document_xml(d, result, DOCUMENT_SENTENCE_BYTES);
 		document_put(d, "\n");

@@ -3,6 +3,7 @@
 #include "control/render/figures.h"
 #include "control/render/formats.h"
 #include "control/render/outcome.h"
+#include "control/render/shards.h"
 #include "control/wire/text.h"
 
 #include <string.h>
@@ -208,6 +209,44 @@ static void figures(struct document *d, const json_t *report)
 	document_put(d, "\n");
 }
 
+static void shard_row(struct document *d, const json_t *shard)
+{
+	struct shard_cells c;
+
+	shard_cells_of(&c, shard);
+	cell(d, text_of(shard, "role"));
+	cell(d, c.shard);
+	cell(d, text_of(shard, "agent"));
+	cell(d, text_of(shard, "state"));
+	cell(d, c.calls);
+	cell(d, c.calls_per_second);
+	cell(d, c.start);
+	cell(d, c.error);
+	document_put(d, "|\n");
+}
+
+static void shards(struct document *d, const json_t *report)
+{
+	const json_t *list = json_object_get(report, "shards"), *shard;
+	struct shard_skew skew;
+	size_t i, at = 0;
+
+	if (!json_array_size(list))
+		return;
+	document_put(d, "| Role | Shard | Agent | State | Calls | Calls/s "
+			"| Began, ms after the first | Clock error, ms |\n"
+			"|---|---|---|---|---|---|---|---|\n");
+	json_array_foreach(list, i, shard) shard_row(d, shard);
+	document_put(d, "\n");
+	while (shard_skew_next(&skew, list, &at)) {
+		document_put(d, "The shards of ");
+		document_markdown(d, skew.role, DOCUMENT_NAME_BYTES);
+		document_print(d,
+			       " began within %.1f ms, known to ±%.1f ms.\n\n",
+			       skew.skew_ms, skew.error_ms);
+	}
+}
+
 static void facts(struct document *d, const json_t *run,
 		  const struct outcome *outcome)
 {
@@ -234,16 +273,22 @@ static void facts(struct document *d, const json_t *run,
 	document_put(d, "\n\n");
 }
 
-/* What is not there any more is said, so that nobody takes it for nothing. */
-static void removed(struct document *d, const json_t *run)
+static void quote(struct document *d, const char *text)
 {
-	char text[OUTCOME_REMOVED_BYTES];
-
-	if (!outcome_removed(text, run))
-		return;
 	document_put(d, "> ");
 	document_markdown(d, text, DOCUMENT_SENTENCE_BYTES);
 	document_put(d, "\n\n");
+}
+
+/* What is not there is said, so that nobody takes it for nothing. */
+static void missing(struct document *d, const json_t *run)
+{
+	char removed[OUTCOME_REMOVED_BYTES], reduced[OUTCOME_REDUCED_BYTES];
+
+	if (outcome_reduced(reduced, run))
+		quote(d, reduced);
+	if (outcome_removed(removed, run))
+		quote(d, removed);
 }
 
 void markdown_run(struct document *d, const json_t *report, size_t number)
@@ -260,16 +305,14 @@ void markdown_run(struct document *d, const json_t *report, size_t number)
 	document_print(d, ": %s\n\n%s: %s.\n\n", outcome_word(outcome.kind),
 		       outcome_word(outcome.kind), text);
 	/* the sentences of failed conditions say what the table says */
-	if (result[0] && (outcome.kind != OUTCOME_FAILED || !outcome.failed)) {
-		document_put(d, "> ");
-		document_markdown(d, result, DOCUMENT_SENTENCE_BYTES);
-		document_put(d, "\n\n");
-	}
+	if (result[0] && (outcome.kind != OUTCOME_FAILED || !outcome.failed))
+		quote(d, result);
 	if (outcome.kind != OUTCOME_ERRORED)
 		failed_conditions(d, report);
 	changes(d, report);
-	removed(d, run);
+	missing(d, run);
 	figures(d, report);
+	shards(d, report);
 	facts(d, run, &outcome);
 	link_to(d, text_of(run, "report_url"));
 }

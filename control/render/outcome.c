@@ -123,6 +123,21 @@ bool outcome_removed(char text[static OUTCOME_REMOVED_BYTES], const json_t *run)
 	return true;
 }
 
+bool outcome_reduced(char text[static OUTCOME_REDUCED_BYTES], const json_t *run)
+{
+	const json_int_t lost =
+		json_integer_value(json_object_get(run, "shards_lost"));
+
+	if (lost <= 0)
+		return false;
+	str_print(text, OUTCOME_REDUCED_BYTES,
+		  "Reduced: %" JSON_INTEGER_FORMAT
+		  " %s lost; the run went on without, and is judged by the "
+		  "others.",
+		  lost, lost == 1 ? "shard was" : "shards were");
+	return true;
+}
+
 const char *outcome_test_name(const json_t *run)
 {
 	const char *name = text_of(run, "test_name");

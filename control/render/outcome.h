@@ -47,6 +47,14 @@ void outcome_text(char text[static OUTCOME_TEXT_BYTES],
 bool outcome_removed(char text[static OUTCOME_REMOVED_BYTES],
 		     const json_t *run);
 
+/**
+ * What a run went on without: "Reduced: 1 shard was lost; ...".
+ * @return false: nothing was lost (text untouched)
+ */
+#define OUTCOME_REDUCED_BYTES 120
+bool outcome_reduced(char text[static OUTCOME_REDUCED_BYTES],
+		     const json_t *run);
+
 /** The name of a run's test. @return borrowed; "run" if it has none */
 const char *outcome_test_name(const json_t *run);
 

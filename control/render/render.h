@@ -7,11 +7,12 @@
  *   run            `run` of GET /runs/ID. Used: status, session_id,
  *                  test_name, testcase_name, project_name, agentpool_name,
  *                  attempt, started_at, stopped_at, result_description,
- *                  report_url
+ *                  report_url, shards_lost
  *   verdicts       array of verdicts (docs/reference/conditions.md)
  *   calls, registrations
  *                  arrays of the events of these kinds (docs/internals/wire.md)
  *   agents         array of {role, name}
+ *   shards         array as `shards` of GET /runs/ID
  *   calls_omitted  number of calls beyond those of `calls`
  *   series         array of {role, dir, measure, unit, points}
  *   messages       array of SIP messages {t_ms, role, dir, transport, peer,

@@ -12,7 +12,7 @@ import { Player } from './report_player.js';
 import { drawQuality } from './report_quality.js';
 import { differences } from './report_facts.js';
 import { capital, evidenceOf, makeModel, measureName, withoutRole } from './report_model.js';
-import { lastPassed, sentence, since, testerChecks, took } from './report_sentence.js';
+import { lastPassed, reduced, sentence, since, testerChecks, took } from './report_sentence.js';
 import { shareDialog, toast } from './report_share.js';
 import { badge, bytes, changeList, crumbs, el, figure, fold, icon, measured, plural, roleTag, shape, table, when } from './report_ui.js';
 
@@ -263,8 +263,10 @@ function drawShards(model) {
   const shards = model.report.shards || [];
   byId('shards-card').hidden = !shards.length;
   if (!shards.length) return;
-  byId('shards').replaceChildren(table('Shards', shards, [
+  const lost = reduced(model.run);
+  byId('shards').replaceChildren(...(lost.length ? [el('p', { class: 's-errored' }, ...lost)] : []), table('Shards', shards, [
     ['Role', (s) => roleTag(model, s.role)], ['Shard', (s) => `${s.shard} of ${s.shards}`], ['Agent', (s) => figure(s.agent)], ['State', (s) => s.state],
+    ['Calls', (s) => figure(s.calls), 'num'], ['Calls/s', (s) => figure(s.calls_per_second), 'num'],
     ['Began, ms after the first', (s) => figure(s.start_offset_ms ?? undefined, 1), 'num'],
     ['Error of the clock, ms', (s) => figure(s.clock_error_ms ?? undefined, 1), 'num']]));
 }

@@ -116,6 +116,12 @@ function sentenceOfSuccess(model) {
   return parts;
 }
 
+// What the run went on without.
+export function reduced(run) {
+  if (!run.reduced) return [];
+  return [` Reduced: ${run.shards_lost === 1 ? '1 shard was' : `${run.shards_lost} shards were`} lost; the run went on without, and is judged by the others.`];
+}
+
 const PHASES = { queued: 'waits for an agent', dispatching: 'is being given to the agents', running: 'runs',
   stopping: 'is being stopped', judging: 'is being judged' };
 
@@ -129,8 +135,8 @@ export function sentence(model) {
     if (ended) parts.push(`${plural(ended, 'leg')} ended.`);
     return parts;
   }
-  if (run.status === 'failed') return sentenceOfFailure(model);
-  if (run.status === 'passed') return sentenceOfSuccess(model);
+  if (run.status === 'failed') return [...sentenceOfFailure(model), ...reduced(run)];
+  if (run.status === 'passed') return [...sentenceOfSuccess(model), ...reduced(run)];
   if (run.status === 'errored') {
     return ['There is no verdict on the system under test: ', [run.result_description || 'the tester failed'], '.'];
   }

@@ -272,6 +272,9 @@ static int numbers_decode(struct decoder *d, json_t *object,
 				 &a->wait_calls);
 	if (!err)
 		err = agents_decode(d, object, &a->agents);
+	if (!err)
+		err = decode_bool(d, object, "allow_reduced",
+				  &a->allow_reduced);
 	return err;
 }
 

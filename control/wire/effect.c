@@ -86,6 +86,8 @@ static int call_check(struct decoder *d, const struct wire_action *a)
 		 "without session_timer: name its seconds"},
 		{a->answer_code != 200, answers, "answer_code", rings},
 		{a->answer_delay_ms > 0, answers, "answer_delay", rings},
+		{a->allow_reduced, a->agents.most > 1, "allow_reduced",
+		 "without agents: the loss of the only agent ends the run"},
 		{c->credential_count > 0, challenges, "challenge_credentials",
 		 asks},
 		{c->algorithm != WIRE_DIGEST_MD5, challenges,

@@ -334,6 +334,7 @@ struct wire_action {
 	double calls_per_second;   /* default 1; register: 0, no rate */
 	uint32_t ramp_up_s;        /* until the full rate; default 0 */
 	struct wire_agents agents; /* default 1 */
+	bool allow_reduced; /* a shard may be lost; for the controller only */
 	/* default 10 s; of an answer action fixed 0: until the peer ends it */
 	struct wire_duration duration;
 	const struct wire_client_action *client_actions;

@@ -166,10 +166,16 @@ def test_shards_are_a_table_of_runs_that_have_them(bench, browser, cookie, media
         opened(browser, details(bench, media[1]))
         assert browser.find_element(By.ID, "shards-card").is_displayed()
         cells = [c.text for c in found(browser, "#shards tbody td, #shards tbody th")]
-        assert cells == ["caller", "1 of 2", "agent0", "finished", "0.0", "1.2"], cells
+        assert cells == ["caller", "1 of 2", "agent0", "finished", "1", "0.5", "0.0", "1.2"], cells
+        assert "Reduced" not in browser.find_element(By.TAG_NAME, "main").text
+        rows("UPDATE run SET shards_lost = 1 WHERE session_id = ?")
+        opened(browser, details(bench, media[1]))
+        assert "Reduced: 1 shard was lost" in browser.find_element(By.ID, "shards").text
+        assert "Reduced: 1 shard was lost" in browser.find_element(By.ID, "sentence").text
         opened(browser, media[0])  # agents are not public
         assert not browser.find_element(By.ID, "shards-card").is_displayed()
     finally:
+        rows("UPDATE run SET shards_lost = 0 WHERE session_id = ?")
         rows(f"UPDATE lease SET shards = 1, began_us = NULL, began_error_us = NULL {caller}")
 
 

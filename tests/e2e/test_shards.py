@@ -162,18 +162,56 @@ def test_accounts_are_divided_over_agents_and_engines(tmp_path, ports):
     assert_no_flaws(report)
 
 
+def kill_one_in_call(bench, callee, session):
+    deadline = time.monotonic() + 60
+    while len({s["call"] for s in bench.report(session)["states"] if s["state"] == "CALL_ESTABLISHED"}) < 8:
+        assert time.monotonic() < deadline, bench.api("GET", f"/runs/{session}")
+        callee.pump(0.2)
+    bench.agents[1].kill()
+
+
+def test_a_run_goes_on_without_an_agent_that_is_killed(build, tmp_path, ports):
+    """It is judged by the calls of the others, and says everywhere what it lacks."""
+    with Bench(tmp_path, ports, proxy=False, agents=2, **FAULTS) as bench, phone(build, ports) as callee:
+        steps = load_steps(bench.target(ports.phone), 2, call_duration=10, allow_reduced=True)
+        steps.append([{"type": "wait", "role": "caller", "wait_ms": 1}])  # a barrier that the lost one does not reach
+        session = bench.start(load_test(bench, steps, [{"role": "caller", "condition_type": "caller-call-count-conditions", "conditions": [
+            {"type": "eq", "count": "established", "value": str(CALLS // 2)}]}]))
+        kill_one_in_call(bench, callee, session)
+        run = finished(bench, callee, session)
+        whole, report = bench.api("GET", f"/runs/{session}")["run"], bench.report(session)
+        texts = {kind: bench.controller.session.get(
+            f"{bench.controller.url}/api/v2/runs/{session}/report/{kind}", auth=bench.controller.keys["admin"], timeout=60).text
+            for kind in ("junit", "markdown", "html")}
+    print(run["result_description"])
+    assert run["status"] == "passed", run["result_description"]
+    assert (whole["reduced"], whole["shards_lost"]) == (report["run"]["reduced"], report["run"]["shards_lost"]) == (True, 1)
+    lost, kept = sorted(whole["shards"], key=lambda s: s["state"] != "lost")
+    assert (lost["agent"], lost["state"], kept["agent"], kept["state"]) == ("agent1", "lost", "agent0", "finished")
+    assert lost["reason"].startswith(f"caller (shard {lost['shard']} of 2): agent agent1 ") and kept["reason"] is None
+    assert run["result_description"] == f"the run went on without {lost['reason']}"
+    assert [s["calls"] for s in whole["shards"]] == [CALLS // 2] * 2
+    assert {s["calls_per_second"] for s in whole["shards"]} == {LOAD["calls_per_second"] / 2}
+    # all calls of the other one, and none in place of those of the lost one
+    ours = [n for n in (int(c["call"].split("-")[1]) for c in report["calls"]) if (n - 1) % 2 == kept["shard"] - 1]
+    assert sorted(ours) == list(range(kept["shard"], CALLS + 1, 2))
+    assert '<property name="shards_lost" value="1"/>' in texts["junit"]
+    for text in texts.values():
+        assert "1 shard was lost; the run went on without" in text
+    for kind in ("markdown", "html"):
+        assert "agent1" in texts[kind] and "lost" in texts[kind] and "The shards of caller began within" not in texts[kind]
+
+
 def test_an_agent_that_is_killed_ends_the_run_errored(build, tmp_path, ports):
     with Bench(tmp_path, ports, proxy=False, agents=2, **FAULTS) as bench, phone(build, ports) as callee:
         session = bench.start(load_test(bench, load_steps(bench.target(ports.phone), 2, call_duration=60)))
-        deadline = time.monotonic() + 60
-        while len({s["call"] for s in bench.report(session)["states"] if s["state"] == "CALL_ESTABLISHED"}) < 8:
-            assert time.monotonic() < deadline, bench.api("GET", f"/runs/{session}")
-            callee.pump(0.2)
-        bench.agents[1].kill()
+        kill_one_in_call(bench, callee, session)
         run = finished(bench, callee, session)
         shards = bench.api("GET", f"/runs/{session}")["run"]["shards"]
         report = bench.report(session)
+        whole = bench.api("GET", f"/runs/{session}")["run"]
     assert run["status"] == "errored"
+    assert (whole["reduced"], whole["shards_lost"]) == (False, 0)
     print(run["result_description"])
     lost = next(s for s in shards if s["agent"] == "agent1")
     assert lost["state"] == "lost"
@@ -221,6 +259,8 @@ def test_what_cannot_be_divided_is_refused(tmp_path, ports):
         for agents, more, member, words in REFUSED:
             pointer, detail = refused(load_steps(target, agents, **more))
             assert pointer == f"/step.1.0.{member}" and words in detail, (pointer, detail)
+        pointer, detail = refused(load_steps(target, 2, allow_reduced=True), {"step.1.0.agents": "1"})
+        assert pointer == "/step.1.0.allow_reduced" and detail.endswith("without agents: the loss of the only agent ends the run")
         for wrong in ("5-4", "4-2"):
             pointer, detail = refused(load_steps(target), {"step.1.0.agents": wrong})
             assert pointer == "/step.1.0.agents" and "must be a number of agents from 1 to 8" in detail

@@ -4,6 +4,7 @@
 #include "control/cli/client/client.h"
 #include "control/cli/common/exit_code.h"
 #include "control/cli/common/terminal.h"
+#include "control/render/outcome.h"
 #include "control/wire/text.h"
 
 #include <ctype.h>
@@ -226,6 +227,14 @@ static void print_removed(const json_t *run)
 	}
 }
 
+static void print_reduced(const json_t *run)
+{
+	char text[OUTCOME_REDUCED_BYTES];
+
+	if (outcome_reduced(text, run))
+		printf("%s\n", text);
+}
+
 void run_result_print(struct client *c, const json_t *run)
 {
 	static const struct figure figures[] = {
@@ -239,6 +248,7 @@ void run_result_print(struct client *c, const json_t *run)
 	print_conditions(json_object_get(run, "verdicts"));
 	for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++)
 		print_measure(c, text_of(run, "session_id"), &figures[i]);
+	print_reduced(run);
 	print_removed(run);
 	print_link(text_of(run, "report_url"));
 }

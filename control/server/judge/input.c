@@ -179,7 +179,7 @@ int judge_input_add_point(struct judge_input *in,
 	return 0;
 }
 
-static int add_accounts(struct judge_input *in, const char *role,
+static int add_accounts(struct judge_input *in, const struct role_record *role,
 			const json_t *action)
 {
 	const json_t *credentials = json_object_get(action, "credentials");
@@ -194,11 +194,22 @@ static int add_accounts(struct judge_input *in, const char *role,
 		account = records_add(&in->accounts, sizeof(*account), &err);
 		if (!account)
 			return err;
-		account->role = role;
+		account->role = role->role;
 		account->name = text_of(credential, "username");
+		account->shard = (uint32_t)(i % role->shards);
 		account->reason = "";
 	}
 	return 0;
+}
+
+static void expect_calls(struct role_record *record, uint32_t count)
+{
+	record->expected_calls += count;
+	for (uint32_t k = 0; k < record->shards; k++) {
+		const struct wire_share share = {k, record->shards};
+
+		record->shard_calls[k] += wire_share_count(&share, count);
+	}
 }
 
 static int add_action(struct judge_input *in, struct role_record *record,
@@ -216,12 +227,14 @@ static int add_action(struct judge_input *in, struct role_record *record,
 
 		record->places_calls = true;
 		/* Default of docs/internals/wire.md: one call. */
-		record->expected_calls += count > 0 ? (uint64_t)count : 1;
+		expect_calls(record, count > 0 && count < UINT32_MAX
+					     ? (uint32_t)count
+					     : 1);
 	} else if (strcmp(type, "answer") == 0) {
 		record->answers = true;
 	} else if (strcmp(type, "register") == 0) {
 		record->registers = true;
-		return add_accounts(in, record->role, action);
+		return add_accounts(in, record, action);
 	}
 	return 0;
 }
@@ -260,6 +273,28 @@ int judge_input_add_spec(struct judge_input *in, json_t *spec)
 				return err;
 		}
 	}
+	return 0;
+}
+
+int judge_input_leave_out(struct judge_input *in, const char *role,
+			  int64_t shard)
+{
+	struct account_record *accounts = in->accounts.items;
+	struct role_record *record = find_role(in, role);
+	size_t kept = 0;
+
+	if (!record || shard < 0 || shard >= record->shards)
+		return -EINVAL;
+	for (size_t i = 0; i < in->accounts.count; i++) {
+		if (accounts[i].role == record->role &&
+		    accounts[i].shard == shard)
+			continue;
+		accounts[kept++] = accounts[i];
+	}
+	in->accounts.count = kept;
+	record->expected_calls -= record->shard_calls[shard];
+	record->shard_calls[shard] = 0;
+	record->shards_done |= 1u << shard;
 	return 0;
 }
 

@@ -96,6 +96,7 @@ struct earlier_call {
 struct account_record {
 	const char *role;
 	const char *name;
+	uint32_t shard;    /* that has it, from 0; of a spec */
 	unsigned attempts; /* register events */
 	unsigned failures;
 	bool has_ms;
@@ -133,14 +134,16 @@ struct flaw_record {
 
 struct role_record {
 	const char *role;
-	uint64_t expected_calls;
+	uint64_t expected_calls; /* of the shards that are not left out */
+	uint64_t shard_calls[WIRE_SHARDS_MAX];
 	bool places_calls;
 	bool answers;
 	bool registers;
 	uint32_t shards; /* 1 to WIRE_SHARDS_MAX */
 	/* of the engines of a shard: a bit for each that came */
 	unsigned evidence[WIRE_SHARDS_MAX];
-	unsigned shards_done; /* a bit for each that has all its evidence */
+	/* a bit for each that has all its evidence, or that is left out */
+	unsigned shards_done;
 };
 
 struct message_record {

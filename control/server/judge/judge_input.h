@@ -28,6 +28,16 @@ struct judge_input *judge_input_free(struct judge_input *in);
 int judge_input_add_spec(struct judge_input *in, json_t *spec);
 
 /**
+ * Leave a shard of a role out: it was lost, and the run went on without it. Its calls and
+ * accounts are not expected. After the specs, before the first event; the caller adds no
+ * event, message or point of it.
+ * @param shard  from 0
+ * @return 0; -EINVAL the role has no such shard
+ */
+int judge_input_leave_out(struct judge_input *in, const char *role,
+			  int64_t shard);
+
+/**
  * Add an event (docs/internals/wire.md, Events). Unknown kinds are ignored.
  * @param event  borrowed and kept referenced
  * @return 0; -EINVAL; -ENOMEM; -EMSGSIZE

@@ -175,13 +175,18 @@ static int collect(struct store *store, enum render_format format, json_t *run,
 		   json_t **ret)
 {
 	int64_t id = json_integer_value(json_object_get(run, "id"));
-	json_t *agents = NULL;
+	json_t *agents = NULL, *shards = NULL;
 	json_t *report = json_pack("{s:O, s:O?}", "run", run, "verdicts",
 				   json_object_get(run, "verdicts"));
 	int err = report ? store_report_agents(store, id, &agents) : -ENOMEM;
 
 	if (!err)
 		err = json_object_set_new(report, "agents", agents) ? -ENOMEM
+								    : 0;
+	if (!err)
+		err = store_report_shards(store, id, &shards);
+	if (!err)
+		err = json_object_set_new(report, "shards", shards) ? -ENOMEM
 								    : 0;
 	if (!err)
 		err = set_calls(store, id, report);

@@ -51,6 +51,44 @@ static int unjudged(struct store *store, const struct run_case *c, int err,
 	return store_run_done(store, c->id, "errored", text, NULL, now);
 }
 
+/* Shards that are named; more are counted. */
+#define LOST_NAMED 4
+
+/* Append what the run went on without to its description. @return 0; -ENOMEM */
+static int add_lost(char **text, const struct run_case *c)
+{
+	const size_t count = json_array_size(c->lost);
+	const json_t *lost;
+	size_t i;
+
+	json_array_foreach(c->lost, i, lost)
+	{
+		char *longer;
+		int len;
+
+		if (i == LOST_NAMED)
+			break;
+		len = asprintf(
+			&longer, "%s%sthe run went on without %s", *text,
+			(*text)[0] ? "; " : "",
+			json_string_value(json_object_get(lost, "reason")));
+		if (len < 0)
+			return -ENOMEM;
+		free(*text);
+		*text = longer;
+	}
+	if (count > LOST_NAMED) {
+		char *longer;
+
+		if (asprintf(&longer, "%s, and without %zu more shards", *text,
+			     count - LOST_NAMED) < 0)
+			return -ENOMEM;
+		free(*text);
+		*text = longer;
+	}
+	return 0;
+}
+
 static int done_judged(struct store *store, const struct run_case *c,
 		       const struct judge_result *r, int64_t now)
 {
@@ -89,7 +127,15 @@ static int done_failed(struct store *store, const struct run_case *c,
 			      r->verdicts, now);
 }
 
-static int end_case(struct store *store, const struct run_case *c, int64_t now)
+/* The sentence that the run ends with. */
+static char **sentence(struct run_case *c, struct judge_result *r)
+{
+	return c->stop_reason[0] && !ended_early(c) && !r->flaws
+		       ? &c->description
+		       : &r->description;
+}
+
+static int end_case(struct store *store, struct run_case *c, int64_t now)
 {
 	struct judge_result result = {.verdicts = NULL};
 	int err;
@@ -101,16 +147,21 @@ static int end_case(struct store *store, const struct run_case *c, int64_t now)
 		return store_run_done(store, c->id, "errored", c->description,
 				      NULL, now);
 	err = judge_case(store, c, &result);
+	if (!err)
+		err = add_lost(sentence(c, &result), c);
 	if (err == -EIO || err == -ENOMEM || err == -EBUSY || err == -ENOTCONN)
-		return err; /* tried again later */
-	if (err)
-		return unjudged(store, c, err, now);
+		goto out; /* tried again later */
+	if (err) {
+		err = unjudged(store, c, err, now);
+		goto out;
+	}
 	if (ended_early(c))
 		err = done_early(store, c, &result, now);
 	else if (c->stop_reason[0])
 		err = done_failed(store, c, &result, now);
 	else
 		err = done_judged(store, c, &result, now);
+out:
 	judge_result_release(&result);
 	return err;
 }

@@ -5,6 +5,7 @@
 #include "control/server/store/store_ingest.h"
 #include "control/server/store/store_lease_run.h"
 #include "control/server/store/store_verdict.h"
+#include "control/wire/text.h"
 
 #include <errno.h>
 
@@ -56,22 +57,30 @@ static int collect_earlier(struct store *store, int64_t run_id, unsigned runs,
 	for (int i = 0; !err && i < count; i++) {
 		err = judge_input_next_earlier(in);
 		if (!err)
-			err = store_run_event_texts(store, ids[i], "call",
-						    EARLIER_CALLS_MAX,
-						    add_earlier_call, in);
+			err = store_judged_event_texts(store, ids[i], "call",
+						       EARLIER_CALLS_MAX,
+						       add_earlier_call, in);
 	}
 	return err;
 }
 
 static int add_specs(const struct run_case *c, struct judge_input *in)
 {
-	json_t *spec;
+	json_t *spec, *lost;
 	size_t i;
 	int err = 0;
 
 	json_array_foreach(c->specs, i, spec)
 	{
 		err = judge_input_add_spec(in, spec);
+		if (err)
+			return err;
+	}
+	json_array_foreach(c->lost, i, lost)
+	{
+		err = judge_input_leave_out(
+			in, text_of(lost, "role"),
+			json_integer_value(json_object_get(lost, "shard")));
 		if (err)
 			return err;
 	}
@@ -86,14 +95,13 @@ int case_input_read(struct store *store, const struct run_case *c,
 	int err = add_specs(c, in);
 
 	if (!err)
-		err = store_run_events(store, c->id, add_event, in);
+		err = store_judged_events(store, c->id, add_event, in);
 	if (!err && earlier)
 		err = collect_earlier(store, c->id, earlier, in);
 	if (!err && judge_conditions_need_messages(conditions))
-		err = store_run_messages(store, c->id, INGEST_ALL, add_message,
-					 in);
+		err = store_judged_messages(store, c->id, add_message, in);
 	if (!err && judge_conditions_need_points(conditions))
-		err = store_run_points(store, c->id, add_point, in);
+		err = store_judged_points(store, c->id, add_point, in);
 	return err;
 }
 
@@ -117,8 +125,8 @@ int case_input_peek(struct store *store, const struct run_case *c,
 	int err = add_specs(c, in);
 
 	for (size_t i = 0; !err && i < 2; i++)
-		err = store_run_event_texts(store, c->id, kinds[i], INGEST_ALL,
-					    add_event_text, in);
+		err = store_judged_event_texts(store, c->id, kinds[i],
+					       INGEST_ALL, add_event_text, in);
 	if (!err && earlier)
 		err = collect_earlier(store, c->id, earlier, in);
 	return err;

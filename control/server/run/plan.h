@@ -8,6 +8,7 @@
 #define OFFHOOK_SERVER_RUN_PLAN_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +35,7 @@ struct plan_role {
 	json_t *spec;     /* with passwords */
 	uint32_t shards;  /* over which it is divided, 1 to WIRE_SHARDS_MAX */
 	uint32_t agents_min; /* on which these are, at least */
+	bool allow_reduced;  /* the run may go on without some of them */
 };
 
 struct plan {

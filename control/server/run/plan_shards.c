@@ -37,6 +37,7 @@ static bool agents_take(struct plan_role *role, const struct wire_action *a,
 	}
 	role->shards = a->agents.most;
 	role->agents_min = a->agents.least;
+	role->allow_reduced |= a->allow_reduced;
 	return true;
 }
 
@@ -44,6 +45,7 @@ static bool job_agents(struct plan_role *role, const struct wire_job *job,
 		       json_t *errors)
 {
 	role->shards = role->agents_min = 1;
+	role->allow_reduced = false;
 	for (size_t s = 0; s < job->step_count; s++) {
 		for (size_t i = 0; i < job->steps[s].action_count; i++) {
 			if (!agents_take(role, &job->steps[s].actions[i], s,

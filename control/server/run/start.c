@@ -47,6 +47,7 @@ static int add_shard(struct run_role *ret, const struct plan_role *role,
 		.shard = shard,
 		.shards = role->shards,
 		.agents_min = role->agents_min,
+		.allow_reduced = role->allow_reduced,
 		.spec = spec,
 	};
 	if (!spec ||

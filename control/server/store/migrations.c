@@ -118,6 +118,11 @@ const struct migration migrations[] = {
 	 "failures INTEGER NOT NULL, last_at INTEGER NOT NULL) WITHOUT ROWID;"
 	 "CREATE INDEX login_failure_by_last ON login_failure (last_at);",
 	 NULL},
+	{23, "runs that go on without a lost shard",
+	 "ALTER TABLE lease ADD COLUMN allow_reduced INTEGER NOT NULL DEFAULT 0;"
+	 /* those that it went on without */
+	 "ALTER TABLE run ADD COLUMN shards_lost INTEGER NOT NULL DEFAULT 0;",
+	 NULL},
 };
 
 const size_t migration_count = sizeof(migrations) / sizeof(*migrations);

@@ -413,6 +413,17 @@ static int read_objects(struct store *s, const char *sql,
 	return err < 0 ? err : 0;
 }
 
+static int read_texts(struct store *s, const char *sql,
+		      const struct db_value *params, size_t count,
+		      ingest_text_h *text_h, void *arg)
+{
+	struct reading reading = {.text_h = text_h, .arg = arg};
+	int err = db_query(store_reader(s), sql, params, count, text_row,
+			   &reading);
+
+	return err < 0 ? err : 0;
+}
+
 int store_run_events(struct store *s, int64_t run_id, ingest_row_h *row_h,
 		     void *arg)
 {
@@ -429,14 +440,12 @@ int store_run_event_texts(struct store *s, int64_t run_id, const char *kind,
 {
 	const struct db_value params[] = {DB_I(run_id), db_text(kind),
 					  DB_I(max)};
-	struct reading reading = {.text_h = text_h, .arg = arg};
-	int err = db_query(store_reader(s),
-			   "SELECT role, event_json FROM event "
-			   "WHERE run_id = $1 AND kind = $2 "
-			   "ORDER BY id LIMIT $3",
-			   params, 3, text_row, &reading);
 
-	return err < 0 ? err : 0;
+	return read_texts(s,
+			  "SELECT role, event_json FROM event "
+			  "WHERE run_id = $1 AND kind = $2 "
+			  "ORDER BY id LIMIT $3",
+			  params, 3, text_h, arg);
 }
 
 int store_run_messages(struct store *s, int64_t run_id, int64_t max,
@@ -461,6 +470,47 @@ int store_run_messages_by_time(struct store *s, int64_t run_id, int64_t max,
 			    "WHERE run_id = $1 AND " RUN_HAS(
 				    "sip") " ORDER BY t_us, id LIMIT $2",
 			    params, 2, row_h, arg);
+}
+
+/* SQL: not of a shard of run $1 that was lost */
+#define JUDGED                                                         \
+	"lease_id NOT IN (SELECT id FROM lease WHERE run_id = $1 AND " \
+	"state = 'lost') "
+
+int store_judged_events(struct store *s, int64_t run_id, ingest_row_h *row_h,
+			void *arg)
+{
+	const struct db_value id = DB_I(run_id);
+
+	return read_objects(s,
+			    "SELECT role, event_json FROM event "
+			    "WHERE run_id = $1 AND " JUDGED "ORDER BY id",
+			    &id, 1, row_h, arg);
+}
+
+int store_judged_event_texts(struct store *s, int64_t run_id, const char *kind,
+			     int64_t max, ingest_text_h *text_h, void *arg)
+{
+	const struct db_value params[] = {DB_I(run_id), db_text(kind),
+					  DB_I(max)};
+
+	return read_texts(s,
+			  "SELECT role, event_json FROM event "
+			  "WHERE run_id = $1 AND kind = $2 AND " JUDGED
+			  "ORDER BY id LIMIT $3",
+			  params, 3, text_h, arg);
+}
+
+int store_judged_messages(struct store *s, int64_t run_id, ingest_row_h *row_h,
+			  void *arg)
+{
+	const struct db_value id = DB_I(run_id);
+
+	return read_objects(s,
+			    "SELECT role, message_json FROM sip_message "
+			    "WHERE run_id = $1 AND " RUN_HAS(
+				    "sip") " AND " JUDGED "ORDER BY id",
+			    &id, 1, row_h, arg);
 }
 
 static int point_row(const struct db_value *row, size_t columns, void *arg)
@@ -492,19 +542,31 @@ static int point_row(const struct db_value *row, size_t columns, void *arg)
 	return err;
 }
 
-int store_run_points(struct store *s, int64_t run_id, ingest_point_h *point_h,
-		     void *arg)
+#define POINTS                                                               \
+	"SELECT s.role, s.dir, s.measure, p.t, p.n, p.min, p.max, p.avg, "   \
+	"p.median, p.p75, p.p90, p.p95, p.stddev, p.sketch_json FROM point " \
+	"p JOIN series s ON s.id = p.series_id WHERE s.run_id = $1 "
+#define POINTS_ORDER "ORDER BY s.id, p.t"
+
+static int read_points(struct store *s, const char *sql, int64_t run_id,
+		       ingest_point_h *point_h, void *arg)
 {
 	struct reading reading = {.point_h = point_h, .arg = arg};
 	const struct db_value id = DB_I(run_id);
-	int err;
+	int err = db_query(store_reader(s), sql, &id, 1, point_row, &reading);
 
-	err = db_query(store_reader(s),
-		       "SELECT s.role, s.dir, s.measure, p.t, p.n, p.min, "
-		       "p.max, p.avg, p.median, p.p75, p.p90, p.p95, "
-		       "p.stddev, p.sketch_json FROM point p JOIN series s ON "
-		       "s.id = p.series_id WHERE s.run_id = $1 "
-		       "ORDER BY s.id, p.t",
-		       &id, 1, point_row, &reading);
 	return err < 0 ? err : 0;
+}
+
+int store_run_points(struct store *s, int64_t run_id, ingest_point_h *point_h,
+		     void *arg)
+{
+	return read_points(s, POINTS POINTS_ORDER, run_id, point_h, arg);
+}
+
+int store_judged_points(struct store *s, int64_t run_id,
+			ingest_point_h *point_h, void *arg)
+{
+	return read_points(s, POINTS "AND " JUDGED POINTS_ORDER, run_id,
+			   point_h, arg);
 }

@@ -78,6 +78,15 @@ int store_run_events(struct store *s, int64_t run_id, ingest_row_h *row_h,
 int store_run_event_texts(struct store *s, int64_t run_id, const char *kind,
 			  int64_t max, ingest_text_h *text_h, void *arg);
 
+/* What the judge reads is what counts for the verdict: all but the results of shards that
+ * were lost. Each is as the function store_run_...() of its name. */
+int store_judged_events(struct store *s, int64_t run_id, ingest_row_h *row_h,
+			void *arg);
+int store_judged_event_texts(struct store *s, int64_t run_id, const char *kind,
+			     int64_t max, ingest_text_h *text_h, void *arg);
+int store_judged_messages(struct store *s, int64_t run_id, ingest_row_h *row_h,
+			  void *arg);
+
 /** Read the first `max` SIP messages of a run, by their arrival. @return as
  * store_run_events() */
 int store_run_messages(struct store *s, int64_t run_id, int64_t max,
@@ -96,5 +105,7 @@ typedef int(ingest_point_h)(const struct wire_point *point, void *arg);
  * store_run_events() */
 int store_run_points(struct store *s, int64_t run_id, ingest_point_h *point_h,
 		     void *arg);
+int store_judged_points(struct store *s, int64_t run_id,
+			ingest_point_h *point_h, void *arg);
 
 #endif

@@ -137,6 +137,20 @@ int lease_run_stopping(struct db *db, int64_t run_id, const char *stop_reason,
 	return changed < 0 ? changed : 1;
 }
 
+int lease_run_reduced(struct db *db, int64_t run_id, const char *lease_id)
+{
+	const struct db_value params[] = {DB_I(run_id), db_text(lease_id)};
+
+	return lease_exec(
+		db,
+		"UPDATE run SET shards_lost = shards_lost + 1 WHERE id = $1 "
+		"AND phase IN ('dispatching', 'running', 'stopping') AND "
+		"EXISTS (SELECT 1 FROM lease l JOIN lease o ON o.run_id = "
+		"l.run_id AND o.role = l.role AND o.id <> l.id WHERE "
+		"l.id = $2 AND l.allow_reduced = 1 AND o.state <> 'lost')",
+		LEASE_PARAMS(params));
+}
+
 /* Set the run to running when all roles are confirmed. */
 static int run_started(struct db *db, int64_t run_id, int64_t now)
 {
@@ -222,8 +236,8 @@ static int renew(struct db *db, const struct lease_view *v,
 	if (err >= 0)
 		err = lease_exec(db,
 				 "UPDATE run SET progress = (SELECT "
-				 "min(CASE WHEN state = 'finished' THEN 1.0 "
-				 "ELSE progress END) FROM lease "
+				 "min(CASE WHEN state IN ('finished', 'lost') "
+				 "THEN 1.0 ELSE progress END) FROM lease "
 				 "WHERE run_id = $1) WHERE id = $1 "
 				 "AND phase <> 'done'",
 				 LEASE_PARAMS(run));
@@ -330,9 +344,6 @@ int lease_disconnect(struct store *s, const struct lease_leave *leave,
 
 /* ---- the barrier between steps ---- */
 
-/* Delay of the common start: enough to answer every parked request before. */
-#define GO_DELAY_MS 250
-
 /* Ceiling of the step that a role can report. */
 #define STEP_MAX 1000
 
@@ -346,7 +357,7 @@ static int go_delay(struct db *db, int64_t run_id, int64_t *ret_ms)
 				LEASE_PARAMS(params), &roles);
 
 	if (!err)
-		*ret_ms = roles > 1 ? GO_DELAY_MS : 0;
+		*ret_ms = roles > 1 ? LEASE_GO_DELAY_MS : 0;
 	return err;
 }
 
@@ -384,8 +395,7 @@ static int note_ready(struct db *db, const struct lease_view *v,
 			  "UPDATE run SET go_step = $2, go_at = $3 "
 			  "WHERE id = $1 AND go_step = $2 - 1 AND NOT EXISTS "
 			  "(SELECT 1 FROM lease WHERE run_id = $1 AND "
-			  "ready_step < $2 AND NOT (state = 'finished' AND "
-			  "outcome = 'completed'))",
+			  "ready_step < $2 AND " LEASE_HOLDS_UP ")",
 			  LEASE_PARAMS(go));
 }
 
@@ -488,9 +498,28 @@ static int find_missing(struct db *db, const char *lease_id, int64_t next_seq,
 	return err < 0 ? err : 0;
 }
 
+/* The shard is lost if the run goes on without it; else the run stops. */
+static int could_not_carry_on(struct db *db, const struct lease_view *v,
+			      const char *lease_id, const char *text,
+			      int64_t now)
+{
+	const struct db_value params[] = {db_text(lease_id), db_text(text)};
+	int reduced = lease_run_reduced(db, v->run_id, lease_id);
+
+	if (reduced < 0)
+		return reduced;
+	if (!reduced)
+		return lease_run_stopping(db, v->run_id, "error", text, now);
+	return lease_exec(db,
+			  "UPDATE lease SET state = 'lost', reason = $2 "
+			  "WHERE id = $1",
+			  LEASE_PARAMS(params));
+}
+
 /* Change the run by the outcome of a lease. */
 static int run_outcome(struct db *db, const struct lease_view *v,
-		       const struct lease_end *end, int64_t now)
+		       const char *lease_id, const struct lease_end *end,
+		       int64_t now)
 {
 	const char *reason = end->reason;
 	char text[1100];
@@ -510,7 +539,7 @@ static int run_outcome(struct db *db, const struct lease_view *v,
 				 : "the agent gave no reason";
 	snprintf(text, sizeof(text), "%s: the agent could not carry on: %s",
 		 v->whose, reason);
-	return lease_run_stopping(db, v->run_id, "error", text, now);
+	return could_not_carry_on(db, v, lease_id, text, now);
 }
 
 static int finish(struct db *db, const struct lease_view *v,
@@ -530,7 +559,7 @@ static int finish(struct db *db, const struct lease_view *v,
 			 LEASE_PARAMS(params));
 	if (err <= 0)
 		return err; /* it had ended; late uploads were still accepted */
-	return run_outcome(db, v, end, now);
+	return run_outcome(db, v, lease_id, end, now);
 }
 
 int lease_finish(struct store *s, int64_t agent_id, const char *lease_id,

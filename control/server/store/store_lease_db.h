@@ -18,6 +18,13 @@ int lease_run_stopping(struct db *db, int64_t run_id, const char *stop_reason,
 		       const char *text, int64_t now);
 
 /**
+ * Let a run go on without a shard that is being lost, if its role allows that and has
+ * another shard that is not lost. The caller sets the lease to `lost`.
+ * @return 1; 0 the run ends; -EIO
+ */
+int lease_run_reduced(struct db *db, int64_t run_id, const char *lease_id);
+
+/**
  * Cancel further attempts of runs. If one was due, the failure becomes final
  * and its callback due.
  * @param column  of table `run`, never from a client
@@ -37,6 +44,14 @@ int lease_integer(struct db *db, const char *sql, const struct db_value *params,
  * run_active only if the query has exactly the text of the index's condition;
  * otherwise it reads all stored runs. */
 #define RUN_ACTIVE "phase <> 'done' "
+
+/* SQL: the others wait at a barrier for this lease. One that is lost ends the run, or the
+ * run goes on without it. */
+#define LEASE_HOLDS_UP \
+	"state <> 'lost' AND NOT (state = 'finished' AND outcome = 'completed')"
+
+/* Delay of the common start: enough to answer every parked request before. */
+#define LEASE_GO_DELAY_MS 250
 
 #define LEASE_PARAMS(params) (params), sizeof(params) / sizeof((params)[0])
 

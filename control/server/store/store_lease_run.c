@@ -114,13 +114,15 @@ static int insert_lease(struct store *s, struct db *db, int64_t run_id,
 			db_blob(box, box_len),
 			DB_I(role->shard),
 			DB_I(role->shards ? role->shards : 1),
-			DB_I(role->agents_min ? role->agents_min : 1)};
+			DB_I(role->agents_min ? role->agents_min : 1),
+			DB_I(role->allow_reduced)};
 
 		err = lease_exec(db,
 				 "INSERT INTO lease (id, run_id, role, "
 				 "spec_json, secret_box, shard, shards, "
-				 "agents_min, state) VALUES "
-				 "($1, $2, $3, $4, $5, $6, $7, $8, 'waiting')",
+				 "agents_min, allow_reduced, state) VALUES "
+				 "($1, $2, $3, $4, $5, $6, $7, $8, $9, "
+				 "'waiting')",
 				 LEASE_PARAMS(params));
 	}
 	if (text)
@@ -259,7 +261,9 @@ static int case_row(const struct db_value *row, size_t columns, void *arg)
 	c->description = strdup(row[3].bytes);
 	c->conditions = json_loadb(row[4].bytes, row[4].len, 0, NULL);
 	c->specs = json_array();
-	return c->description && c->conditions && c->specs ? 0 : -ENOMEM;
+	c->lost = json_array();
+	return c->description && c->conditions && c->specs && c->lost ? 0
+								      : -ENOMEM;
 }
 
 static int spec_row(const struct db_value *row, size_t columns, void *arg)
@@ -269,6 +273,20 @@ static int spec_row(const struct db_value *row, size_t columns, void *arg)
 	(void)columns;
 	return json_array_append_new(
 		       c->specs, json_loadb(row[0].bytes, row[0].len, 0, NULL))
+		       ? -ENOMEM
+		       : 0;
+}
+
+static int lost_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct run_case *c = arg;
+
+	(void)columns;
+	return json_array_append_new(c->lost,
+				     json_pack("{s:s, s:I, s:s}", "role",
+					       row[0].bytes, "shard",
+					       (json_int_t)row[1].integer,
+					       "reason", row[2].bytes))
 		       ? -ENOMEM
 		       : 0;
 }
@@ -290,6 +308,12 @@ static int read_case(struct store *s, const char *sql,
 			       "SELECT spec_json FROM lease WHERE run_id = $1 "
 			       "AND shard = 0 ORDER BY role",
 			       &id, 1, spec_row, &c);
+	if (err >= 0)
+		err = db_query(store_reader(s),
+			       "SELECT role, shard, reason FROM lease "
+			       "WHERE run_id = $1 AND state = 'lost' "
+			       "AND allow_reduced = 1 ORDER BY role, shard",
+			       &id, 1, lost_row, &c);
 	if (err < 0) {
 		run_case_release(&c);
 		return err;
@@ -343,6 +367,7 @@ void run_case_release(struct run_case *c)
 	free(c->description);
 	json_decref(c->conditions);
 	json_decref(c->specs);
+	json_decref(c->lost);
 	*c = (struct run_case){.id = 0};
 }
 

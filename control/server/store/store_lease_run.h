@@ -35,6 +35,7 @@ struct run_role {
 	uint32_t shards; /* of the role; 0: 1 */
 	uint32_t
 		agents_min; /* the first so many shards are on different agents */
+	bool allow_reduced;  /* the run may go on when this shard is lost */
 	json_t *public_spec; /* without passwords */
 	json_t *spec;        /* stored encrypted, until the lease ends */
 };
@@ -114,6 +115,8 @@ struct run_case {
 	char *description;    /* the reason given when it began to stop */
 	json_t *conditions;
 	json_t *specs; /* array: of its roles, of each the first shard */
+	/* array of {role, shard, reason}: shards that it went on without; shard from 0 */
+	json_t *lost;
 };
 
 /** Find the next run to judge. @return 1; 0 none; -EIO; -ENOMEM */

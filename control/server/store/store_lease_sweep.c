@@ -71,8 +71,27 @@ static int lose(struct db *db, const struct lost_row *lost,
 			 LEASE_PARAMS(params));
 	if (err <= 0)
 		return err;
-	err = lease_run_stopping(db, lost->run_id, "error", text, times->now);
+	err = lease_run_reduced(db, lost->run_id, lost->id);
+	if (!err)
+		err = lease_run_stopping(db, lost->run_id, "error", text,
+					 times->now);
 	return err < 0 ? err : 1;
+}
+
+/* A shard that was lost does not hold up the others at a barrier. */
+static int sweep_barriers(struct db *db, int64_t now)
+{
+	const struct db_value params[] = {DB_I(now + LEASE_GO_DELAY_MS)};
+
+	return lease_exec(
+		db,
+		"UPDATE run SET go_step = go_step + 1, go_at = $1 "
+		"WHERE " RUN_ACTIVE "AND phase = 'running' AND "
+		"shards_lost > 0 AND EXISTS (SELECT 1 FROM lease WHERE "
+		"run_id = run.id AND state = 'started') AND NOT EXISTS "
+		"(SELECT 1 FROM lease WHERE run_id = run.id AND "
+		"ready_step < run.go_step + 1 AND " LEASE_HOLDS_UP ")",
+		LEASE_PARAMS(params));
 }
 
 /* End leases that were not renewed, and those of runs that did not stop in
@@ -330,6 +349,9 @@ int store_sweep(struct store *s, const struct sweep_times *times,
 	changed |= err > 0;
 	if (err >= 0)
 		err = sweep_lost(db, times);
+	changed |= err > 0;
+	if (err >= 0)
+		err = sweep_barriers(db, times->now);
 	changed |= err > 0;
 	if (err >= 0)
 		err = sweep_waiting(db, times);

@@ -7,6 +7,8 @@
 #include "control/server/store/store_run_internal.h"
 #include "control/wire/json_text.h"
 #include "control/wire/measure.h"
+#include "control/wire/share.h"
+#include "control/wire/text.h"
 #include "control/wire/writer.h"
 
 #include <errno.h>
@@ -69,6 +71,10 @@ static int run_row(const struct db_value *row, size_t columns, void *arg)
 	for (size_t i = 0; i < REMOVED_TIMES; i++)
 		err |= json_object_set_new(run->shown, removed_times[i],
 					   record_time(&rest[9 + i]));
+	err |= json_object_set_new(run->shown, "reduced",
+				   json_boolean(rest[12].integer > 0));
+	err |= json_object_set_new(run->shown, "shards_lost",
+				   json_integer(rest[12].integer));
 	return check(err || !run->verdicts);
 }
 
@@ -87,8 +93,8 @@ int store_report_run(struct store *store, const char *session_id,
 		" project_name, agentpool_name, result_description, status,"
 		" phase, attempt, CAST(progress AS DOUBLE PRECISION), started_at,"
 		" stopped_at, interval_s, verdicts_json, test_id, project_id,"
-		" keep, metrics_removed_at, sip_removed_at, artifacts_removed_at"
-		" FROM run"
+		" keep, metrics_removed_at, sip_removed_at, artifacts_removed_at,"
+		" shards_lost FROM run"
 		" WHERE session_id = $1 AND " RUN_SHOWN
 		" AND (CAST($2 AS TEXT) IS NULL OR kiosk_id = $2)";
 	const struct db_value params[] = {db_text(session_id),
@@ -447,40 +453,109 @@ static json_t *ms_or_null(const struct db_value *us)
 				  : json_null();
 }
 
+/* What the shards of a role have of its calls. */
+struct shards {
+	json_t *rows;
+	uint32_t calls[WIRE_SHARDS_MAX];
+	double calls_per_second; /* of each: the highest of its actions */
+};
+
+static void add_calls(struct shards *s, const json_t *action, uint32_t of)
+{
+	const json_t *rate = json_object_get(action, "calls_per_second");
+	const json_int_t total =
+		json_integer_value(json_object_get(action, "max_total_calls"));
+	/* both have the default 1 */
+	const double each = (rate ? json_number_value(rate) : 1) / of;
+
+	for (uint32_t k = 0; k < of; k++) {
+		const struct wire_share share = {.index = k, .of = of};
+
+		s->calls[k] += wire_share_count(
+			&share, total > 0 ? (uint32_t)total : 1);
+	}
+	if (each > s->calls_per_second)
+		s->calls_per_second = each;
+}
+
+/* Read the calls of a role from the job of its first shard. */
+static int read_calls(struct shards *s, const struct db_value *spec,
+		      uint32_t of)
+{
+	json_t *job = json_loadb(spec->bytes, spec->len, 0, NULL);
+	const json_t *step, *action;
+	size_t i, k;
+
+	if (!job)
+		return -ENOMEM;
+	s->calls_per_second = 0;
+	memset(s->calls, 0, sizeof(s->calls));
+	json_array_foreach(json_object_get(job, "steps"), i, step)
+	{
+		json_array_foreach(step, k, action)
+		{
+			const char *type = text_of(action, "type");
+
+			if (strcmp(type, "call") == 0 ||
+			    strcmp(type, "stream") == 0)
+				add_calls(s, action, of);
+		}
+	}
+	json_decref(job);
+	return 0;
+}
+
 static int shard_row(const struct db_value *row, size_t columns, void *arg)
 {
-	json_t *shard = json_pack(
-		"{s:s, s:I, s:I, s:o, s:s, s:o, s:o}", "role", row[0].bytes,
-		"shard", (json_int_t)row[1].integer + 1, "shards",
-		(json_int_t)row[2].integer, "agent", record_value(&row[3]),
-		"state", row[4].bytes, "start_offset_ms", ms_or_null(&row[5]),
-		"clock_error_ms", ms_or_null(&row[6]));
+	struct shards *s = arg;
+	const uint32_t k = (uint32_t)row[1].integer;
+	const uint32_t of = (uint32_t)row[2].integer;
+	int err = 0;
 
 	(void)columns;
-	return check(json_array_append_new(arg, shard));
+	if (k >= WIRE_SHARDS_MAX || of > WIRE_SHARDS_MAX)
+		return -EIO;
+	if (row[8].type == DB_TEXT)
+		err = read_calls(s, &row[8], of);
+	if (err)
+		return err;
+	return check(json_array_append_new(
+		s->rows,
+		json_pack("{s:s, s:I, s:I, s:o, s:s, s:o, s:I, s:f, s:o, s:o}",
+			  "role", row[0].bytes, "shard", (json_int_t)k + 1,
+			  "shards", (json_int_t)of, "agent",
+			  record_value(&row[3]), "state", row[4].bytes,
+			  "reason", record_value(&row[7]), "calls",
+			  (json_int_t)s->calls[k], "calls_per_second",
+			  s->calls_per_second, "start_offset_ms",
+			  ms_or_null(&row[5]), "clock_error_ms",
+			  ms_or_null(&row[6]))));
 }
 
 int store_report_shards(struct store *store, int64_t run_id, json_t **ret)
 {
-	/* starts count from that of the role's first shard to begin */
+	/* starts count from that of the role's first shard to begin; the shards of a
+	 * role have one job but for their share */
 	static const char sql[] =
 		"SELECT l.role, l.shard, l.shards, coalesce(l.agent_name, "
 		"a.name), l.state, l.began_us - (SELECT min(o.began_us) FROM "
 		"lease o WHERE o.run_id = l.run_id AND o.role = l.role), "
-		"l.began_error_us FROM lease l LEFT JOIN agent a ON "
+		"l.began_error_us, CASE WHEN l.state = 'lost' THEN l.reason "
+		"END, CASE WHEN l.shard = 0 THEN l.spec_json END "
+		"FROM lease l LEFT JOIN agent a ON "
 		"a.id = l.agent_id WHERE l.run_id = $1 AND l.shards > 1 "
 		"ORDER BY l.role, l.shard";
 	const struct db_value id = DB_I(run_id);
-	json_t *shards = json_array();
-	int rows = shards ? db_query(store_reader(store), sql, &id, 1,
-				     shard_row, shards)
+	struct shards s = {.rows = json_array()};
+	int rows = s.rows ? db_query(store_reader(store), sql, &id, 1,
+				     shard_row, &s)
 			  : -ENOMEM;
 
 	if (rows < 0) {
-		json_decref(shards);
+		json_decref(s.rows);
 		return rows;
 	}
-	*ret = shards;
+	*ret = s.rows;
 	return 0;
 }
 

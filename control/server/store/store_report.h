@@ -93,7 +93,8 @@ int store_report_plots(struct store *store, int64_t run_id,
 int store_report_agents(struct store *store, int64_t run_id, json_t **ret);
 
 /** Read the shards of the roles that have several: [{role, shard, shards, agent, state,
- * start_offset_ms, clock_error_ms}]. @return 0; -ENOMEM; -EIO */
+ * reason, calls, calls_per_second, start_offset_ms, clock_error_ms}]. @return 0; -ENOMEM;
+ * -EIO */
 int store_report_shards(struct store *store, int64_t run_id, json_t **ret);
 
 /** Read the specs of the roles of a run (docs/internals/wire.md, The job),

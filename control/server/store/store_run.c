@@ -17,6 +17,7 @@
 #define FAILED                                                \
 	"CASE WHEN " RUN_DONE " AND r.status " RUN_NOT_PASSED \
 	" THEN 1 ELSE 0 END"
+#define REDUCED  "CASE WHEN r.shards_lost > 0 THEN 'true' ELSE 'false' END"
 #define FINISHED "CASE WHEN " RUN_DONE " THEN 1 ELSE 0 END"
 
 /* clang-format off */
@@ -53,6 +54,8 @@ static const struct column columns[] = {
 	 NULL, COLUMN_TEXT},
 	{"phase", "r.phase", NULL, COLUMN_TEXT},
 	{"progress", "r.progress", NULL, COLUMN_REAL},
+	{"reduced", REDUCED, NULL, COLUMN_JSON},
+	{"shards_lost", "r.shards_lost", NULL, COLUMN_INT},
 	{"created_at", "r.created_at", NULL, COLUMN_TIME},
 	{"verdicts", "r.verdicts_json", NULL, COLUMN_JSON},
 	{"report_mode", "r.report_mode", NULL, COLUMN_TEXT},

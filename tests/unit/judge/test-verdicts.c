@@ -438,6 +438,53 @@ static void test_verdict_every_row(void **state)
 		judge_row(&rows[i], "[]");
 }
 
+/* @return the verdict on one shard of two, of 3 calls on 2 accounts */
+static enum judge_status judge_half(int64_t left_out)
+{
+	json_t *spec = load("{'role':'caller','share':{'index':0,'of':2},"
+			    "'steps':[[{'type':'register','credentials':["
+			    "{'username':'1001'},{'username':'1002'}]}],["
+			    "{'type':'call','max_total_calls':3}]]}");
+	json_t *events = load("[" REGISTERED "," GOOD("caller-1", "1") "," GOOD(
+		"caller-3", "1") "," SHARD(1, "") "]");
+	json_t *none = json_array(), *event;
+	struct judge_conditions *conditions;
+	struct judge_problem problem;
+	struct judge_result result;
+	struct judge_input *in;
+	enum judge_status status;
+	size_t i;
+
+	assert_int_equal(judge_conditions_new(&conditions, none, &problem), 0);
+	assert_int_equal(judge_input_new(&in), 0);
+	assert_int_equal(judge_input_add_spec(in, spec), 0);
+	assert_int_equal(judge_input_leave_out(in, "caller", 2), -EINVAL);
+	assert_int_equal(judge_input_leave_out(in, "callee", 0), -EINVAL);
+	if (left_out >= 0)
+		assert_int_equal(judge_input_leave_out(in, "caller", left_out),
+				 0);
+	json_array_foreach(events, i, event)
+		assert_int_equal(judge_input_add_event(in, "caller", event), 0);
+	assert_int_equal(judge_run(&result, in, conditions), 0);
+	status = result.status;
+	judge_result_release(&result);
+	judge_input_free(in);
+	judge_conditions_free(conditions);
+	json_decref(none);
+	json_decref(events);
+	json_decref(spec);
+	return status;
+}
+
+/* Neither its calls nor its accounts nor its evidence are expected. */
+static void test_shard_that_was_lost_is_left_out(void **state)
+{
+	(void)state;
+	assert_int_equal(judge_half(1), JUDGE_PASSED);
+	assert_int_equal(judge_half(0), JUDGE_ERRORED); /* of 2: no evidence */
+	assert_int_equal(judge_half(-1), JUDGE_ERRORED);
+}
+
 static void test_strict_order(void **state)
 {
 	struct row row = {
@@ -631,6 +678,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_verdict_every_row),
+		cmocka_unit_test(test_shard_that_was_lost_is_left_out),
 		cmocka_unit_test(test_strict_order),
 		cmocka_unit_test(test_states_sorted_by_time),
 		cmocka_unit_test(test_states_of_one_time),

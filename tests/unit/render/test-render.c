@@ -172,6 +172,66 @@ static void test_junit_has_the_evidence_of_each_shard(void **state)
 	      LIST("a.tester.packets_late"));
 }
 
+/* Two shards of a, of which one was lost; one of b that has begun. */
+static json_t *report_of_shards(void)
+{
+	json_t *report = report_of("passed", "t", "", "");
+
+	json_object_set_new(json_object_get(report, "run"), "shards_lost",
+			    json_integer(1));
+	json_object_set_new(
+		report, "shards",
+		json_pack("[{s:s,s:i,s:i,s:s,s:s,s:i,s:f,s:f,s:f},"
+			  "{s:s,s:i,s:i,s:s,s:s,s:i,s:f,s:f,s:f},"
+			  "{s:s,s:i,s:i,s:n,s:s,s:i,s:f,s:f,s:f}]",
+			  "role", "a", "shard", 1, "shards", 2, "agent",
+			  "lab|1", "state", "finished", "calls", 10,
+			  "calls_per_second", 2.5, "start_offset_ms", 12.25,
+			  "clock_error_ms", 0.75, "role", "a", "shard", 2,
+			  "shards", 2, "agent", "<lab2>", "state", "lost",
+			  "calls", 9, "calls_per_second", 2.5,
+			  "start_offset_ms", 0.0, "clock_error_ms", 1.5, "role",
+			  "b", "shard", 1, "shards", 2, "agent", "state",
+			  "waiting", "calls", 1, "calls_per_second", 1.0,
+			  "start_offset_ms", 0.0, "clock_error_ms", 1.0));
+	return report;
+}
+
+#define REDUCED                                                              \
+	"Reduced: 1 shard was lost; the run went on without, and is judged " \
+	"by the others."
+
+static void test_shards_are_in_every_format(void **state)
+{
+	(void)state;
+	check(rendered(RENDER_JUNIT, report_of_shards(), RENDER_JUNIT_BYTES),
+	      LIST("<property name=\"reduced\" value=\"true\"/>",
+		   "<property name=\"shards_lost\" value=\"1\"/>",
+		   "<property name=\"a.start_skew_ms\" value=\"12.25\"/>",
+		   "<property name=\"a.start_skew_error_ms\" value=\"2.25\"/>",
+		   REDUCED),
+	      LIST("b.start_skew"));
+	check(rendered(RENDER_MARKDOWN, report_of_shards(),
+		       RENDER_MARKDOWN_BYTES),
+	      LIST("| Role | Shard | Agent | State | Calls | Calls/s |",
+		   "| a | 1 of 2 | lab\\|1 | finished | 10 | 2.500 | 12.2 | 0.8 |",
+		   "| a | 2 of 2 | &lt;lab2&gt; | lost | 9 |",
+		   "| b | 1 of 2 | - | waiting |",
+		   "The shards of a began within 12.2 ms, known to ±2.2 ms.",
+		   "1 shard was lost; the run went on without, and is"),
+	      LIST("The shards of b"));
+	check(rendered(RENDER_HTML, report_of_shards(), RENDER_HTML_BYTES),
+	      LIST("<h3>Shards</h3>",
+		   "<tr class=\"failed\"><td>a</td><td>2 of 2</td><td>"
+		   "&lt;lab2&gt;</td><td>lost</td><td>9</td><td>2.500</td>",
+		   "The shards of a began within 12.2 ms, known to ±2.2 ms.",
+		   "<p class=\"sentence\">" REDUCED "</p>"),
+	      LIST("The shards of b"));
+	check(rendered(RENDER_HTML, report_of("passed", "t", "", ""),
+		       RENDER_HTML_BYTES),
+	      LIST("</html>"), LIST("Shards", "Reduced"));
+}
+
 static void test_junit_stopped_run_is_skipped(void **state)
 {
 	json_t *report = report_of("stopped", "t", "", "");
@@ -368,6 +428,7 @@ int main(void)
 		cmocka_unit_test(test_junit_has_the_evidence_of_the_agents),
 		cmocka_unit_test(test_junit_has_the_evidence_of_each_engine),
 		cmocka_unit_test(test_junit_has_the_evidence_of_each_shard),
+		cmocka_unit_test(test_shards_are_in_every_format),
 		cmocka_unit_test(test_junit_stopped_run_is_skipped),
 		cmocka_unit_test(test_junit_has_only_characters_of_xml),
 		cmocka_unit_test(test_markdown_failed_run),

@@ -2,6 +2,7 @@
 
 #include "control/server/run/run.h"
 #include "control/server/store/store_db.h"
+#include "control/wire/share.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -136,10 +137,15 @@ void bench_run_shards(struct bench *b, uint32_t shards, uint32_t agents_min)
 	struct run_role roles[8];
 
 	for (uint32_t k = 0; k < shards; k++) {
+		const struct wire_share share = {k, shards};
+
 		roles[k] = role_of("caller");
+		json_object_set_new(roles[k].public_spec, "share",
+				    wire_share_encode(&share));
 		roles[k].shard = k;
 		roles[k].shards = shards;
 		roles[k].agents_min = agents_min;
+		roles[k].allow_reduced = b->allow_reduced;
 	}
 	run_create(b, roles, shards);
 }

@@ -22,8 +22,9 @@ struct bench {
 	struct database *database;
 	struct store *store;
 	int64_t agents[2];
-	int64_t run_id;    /* the last run */
-	size_t role_count; /* of the last run */
+	int64_t run_id;     /* the last run */
+	size_t role_count;  /* of the last run */
+	bool allow_reduced; /* of bench_run_shards(); false at the start */
 };
 
 /**

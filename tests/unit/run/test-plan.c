@@ -341,8 +341,9 @@ static void test_plan_shards(void **state)
 	} rows[] = {
 		{DIVIDED("1", ",'max_concurrent_calls':4"), 1, 1, NULL},
 		{DIVIDED("2", ",'max_concurrent_calls':4"), 2, 2, "job=shards"},
-		{DIVIDED("'1-2'", ",'max_concurrent_calls':4"), 2, 1,
-		 "job=shards"},
+		{DIVIDED("'1-2'",
+			 ",'max_concurrent_calls':4,'allow_reduced':true"),
+		 2, 1, "job=shards"},
 	};
 
 	(void)state;
@@ -354,6 +355,7 @@ static void test_plan_shards(void **state)
 		assert_int_equal(json_array_size(errors), 0);
 		assert_int_equal(plan.roles[0].shards, rows[i].shards);
 		assert_int_equal(plan.roles[0].agents_min, rows[i].least);
+		assert_int_equal(plan.roles[0].allow_reduced, i == 2);
 		needs = json_object_get(plan.roles[0].spec, "needs");
 		if (rows[i].need)
 			assert_string_equal(
