@@ -19,7 +19,8 @@ static const char *const outcomes[] = {"completed", "stopped", "failed",
 
 struct engine {
 	json_int_t ready;    /* with so many steps */
-	json_int_t began_ns; /* the last of them; 0: it has no calls */
+	json_int_t began;    /* so many steps, the last one with calls */
+	json_int_t began_ns; /* that one */
 	double progress;
 	bool finished;
 	json_t *live; /* the last one; NULL: none yet */
@@ -84,29 +85,39 @@ struct engine_merge *engine_merge_free(struct engine_merge *m)
 
 /* ---- steps and progress ---- */
 
-/* The last engine that began a step is the one that tells when all had begun. */
 static void on_ready(struct engine_merge *m, uint32_t engine,
 		     const json_t *message)
 {
 	json_int_t ready =
 		json_integer_value(json_object_get(message, "step")) + 1;
-	json_int_t began_ns = 0;
-	json_t *all;
 
 	m->engines[engine].ready = ready;
+	for (uint32_t i = 0; i < m->p.engines; i++) {
+		if (m->engines[i].ready != ready)
+			return;
+	}
+	emit(m, json_pack("{s:s, s:I}", "type", "ready", "step", ready - 1));
+}
+
+/* The last engine that began a step is the one that tells when all had begun. */
+static void on_began(struct engine_merge *m, uint32_t engine,
+		     const json_t *message)
+{
+	json_int_t began =
+		json_integer_value(json_object_get(message, "step")) + 1;
+	json_int_t began_ns = 0;
+
+	m->engines[engine].began = began;
 	m->engines[engine].began_ns =
 		json_integer_value(json_object_get(message, "began_ns"));
 	for (uint32_t i = 0; i < m->p.engines; i++) {
-		if (m->engines[i].ready != ready)
+		if (m->engines[i].began != began)
 			return;
 		if (m->engines[i].began_ns > began_ns)
 			began_ns = m->engines[i].began_ns;
 	}
-	all = json_pack("{s:s, s:I}", "type", "ready", "step", ready - 1);
-	if (all && began_ns)
-		(void)json_object_set_new(all, "began_ns",
-					  json_integer(began_ns));
-	emit(m, all);
+	emit(m, json_pack("{s:s, s:I, s:I}", "type", "began", "step", began - 1,
+			  "began_ns", began_ns));
 }
 
 static void on_progress(struct engine_merge *m, uint32_t engine,
@@ -275,6 +286,8 @@ void engine_merge_message(struct engine_merge *m, uint32_t engine,
 		return; /* nothing follows a finish */
 	if (strcmp(type, "ready") == 0)
 		on_ready(m, engine, message);
+	else if (strcmp(type, "began") == 0)
+		on_began(m, engine, message);
 	else if (strcmp(type, "progress") == 0)
 		on_progress(m, engine, json_object_get(message, "progress"));
 	else if (strcmp(type, "stats") == 0)

@@ -282,6 +282,24 @@ static void on_renewed(const struct http_client_answer *answer, void *arg)
 		ask_barrier(l);
 }
 
+/* What a shard tells besides: when it began its calls, by the controller's clock. With each
+ * answer the time may be known better. */
+static int add_began(const struct lease *l, json_t *body)
+{
+	const struct controller_clock *c = &l->clock;
+	const json_int_t t_us = (l->began_ns + c->offset_ns) / NS_PER_US;
+	const json_int_t error_us =
+		controller_clock_error_ns(c, l->began_ns) / NS_PER_US + 1;
+
+	if (!body || !l->sharded || !l->began_ns || !c->known)
+		return 0;
+	return json_object_set_new(
+		       body, "began",
+		       json_pack("{s:I, s:I}", "t", t_us, "error_us", error_us))
+		       ? -ENOMEM
+		       : 0;
+}
+
 /* Replace a renewal that waits for its backoff by a new one. */
 static void renew_now(struct lease *l)
 {
@@ -303,7 +321,8 @@ static void renew_now(struct lease *l)
 			 l->engines ? "running" : "finishing", "progress",
 			 l->progress);
 	request.body = body;
-	if (!body || http_client_send(&l->renew, l->env->http, &request) != 0)
+	if (!body || add_began(l, body) ||
+	    http_client_send(&l->renew, l->env->http, &request) != 0)
 		log_error("lease=%s: no memory for a renewal", l->id);
 	json_decref(body);
 }
@@ -366,7 +385,8 @@ int lease_go(struct lease *l, int64_t step, int64_t in_ms)
 
 	/* several begin at one time, when all of them have the message; so do
 	 * those of all shards */
-	if (!err && (l->sharded || engine_group_count(l->engines) > 1))
+	if (!err && (l->sharded || l->barrier_first ||
+		     engine_group_count(l->engines) > 1))
 		err = json_object_set_new(go, "at_ns", json_integer(at_ns))
 			      ? -ENOMEM
 			      : 0;
@@ -421,25 +441,6 @@ static void on_barrier(const struct http_client_answer *answer, void *arg)
 	}
 }
 
-/* What a shard tells besides: when it began its calls, by the controller's clock. */
-static json_t *barrier_body(const struct lease *l)
-{
-	const struct controller_clock *c = &l->clock;
-	const json_int_t t_us = (l->began_ns + c->offset_ns) / NS_PER_US;
-	const json_int_t error_us =
-		controller_clock_error_ns(c, l->began_ns) / NS_PER_US + 1;
-	json_t *body = json_pack("{s:b}", "ready", 1);
-
-	if (body && l->sharded && l->began_ns && c->known &&
-	    json_object_set_new(
-		    body, "began",
-		    json_pack("{s:I, s:I}", "t", t_us, "error_us", error_us))) {
-		json_decref(body);
-		return NULL;
-	}
-	return body;
-}
-
 static void ask_barrier(struct lease *l)
 {
 	char path[160];
@@ -452,13 +453,34 @@ static void ask_barrier(struct lease *l)
 
 	if (l->barrier || l->lost || l->cancelled || !l->engines)
 		return;
+	/* barriers have numbers from 0 */
 	str_print(path, sizeof(path), "/leases/%s/barriers/%jd", l->id,
-		  (intmax_t)l->step);
-	body = barrier_body(l);
+		  (intmax_t)(l->step + l->barrier_first));
+	body = json_pack("{s:b}", "ready", 1);
 	request.body = body;
-	if (!body || http_client_send(&l->barrier, l->env->http, &request) != 0)
+	if (!body || add_began(l, body) ||
+	    http_client_send(&l->barrier, l->env->http, &request) != 0)
 		lease_cancel(l, "out of memory");
 	json_decref(body);
+}
+
+int lease_begin(struct lease *l)
+{
+	if (!l->barrier_first)
+		return lease_go(l, 0, 0);
+	l->step = -1;
+	l->barrier_waiting = true;
+	ask_barrier(l);
+	return 0;
+}
+
+void lease_step_began(struct lease *l, const json_t *message)
+{
+	if (l->began_ns)
+		return; /* an earlier step */
+	l->began_ns = json_integer_value(json_object_get(message, "began_ns"));
+	if (l->sharded)
+		renew_now(l);
 }
 
 void lease_step_ready(struct lease *l, const json_t *message)
@@ -473,7 +495,6 @@ void lease_step_ready(struct lease *l, const json_t *message)
 		return;
 	}
 	l->barrier_waiting = true;
-	l->began_ns = json_integer_value(json_object_get(message, "began_ns"));
 	ask_barrier(l);
 }
 
@@ -655,6 +676,7 @@ int lease_new(struct lease **ret, struct lease_env *env, json_t *job)
 		return -ENOMEM;
 	l->spec = json_incref(spec);
 	l->sharded = json_object_get(spec, "share") != NULL;
+	l->barrier_first = json_is_true(json_object_get(spec, "barrier_first"));
 	l->step_count = json_array_size(json_object_get(spec, "steps"));
 	l->max_duration_s =
 		json_is_integer(duration) && json_integer_value(duration) > 0 &&

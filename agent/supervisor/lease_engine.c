@@ -90,6 +90,8 @@ static void on_message(json_t *message, void *arg)
 		terminal_show(l->role, message);
 	if (strcmp(type, "ready") == 0)
 		lease_step_ready(l, message);
+	else if (strcmp(type, "began") == 0)
+		lease_step_began(l, message);
 	else if (strcmp(type, "progress") == 0)
 		l->progress =
 			json_number_value(json_object_get(message, "progress"));
@@ -193,7 +195,7 @@ static int begin_job(struct lease *l)
 	/* the spec has passwords: only the engine keeps it */
 	json_decref(l->spec);
 	l->spec = NULL;
-	return err ? err : lease_go(l, 0, 0);
+	return err ? err : lease_begin(l);
 }
 
 /* Over how many engines the job is divided, and what they need to know of it. */

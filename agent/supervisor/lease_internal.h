@@ -26,8 +26,10 @@ struct lease {
 	int64_t epoch; /* of the offer; 0: of an earlier controller */
 	char session_id[64];
 	char role[64];
-	json_t *spec; /* until the engine has it */
-	bool sharded; /* other agents have other shards of the role */
+	json_t *spec;       /* until the engine has it */
+	bool sharded;       /* other agents have other shards of the role */
+	bool barrier_first; /* the agents of the run wait for each other before the
+			     * first step, too */
 	uint32_t max_duration_s;
 	size_t step_count;
 
@@ -50,7 +52,7 @@ struct lease {
 	bool enough; /* it was told to place no more calls */
 	double progress;
 	int64_t step;     /* the engine's present one */
-	int64_t began_ns; /* when it began, if it has calls; 0: it has none */
+	int64_t began_ns; /* when the first step with calls began; 0: not yet */
 
 	/* controller */
 	struct http_client_call *start; /* later: the fetch of a prompt */
@@ -80,6 +82,12 @@ void lease_check_over(struct lease *l);
 /** Send `go` for a step to all engines of the lease.
  * @return as engine_group_send() */
 int lease_go(struct lease *l, int64_t step, int64_t in_ms);
+/** Start the first step, or wait for the other agents of the run before.
+ * @return as engine_group_send() */
+int lease_begin(struct lease *l);
+/** The engine reported that the calls of a step begin.
+ * @param message  its message of type "began" */
+void lease_step_began(struct lease *l, const json_t *message);
 /** The engine reported that it is ready with a step.
  * @param message  its message of type "ready" */
 void lease_step_ready(struct lease *l, const json_t *message);

@@ -19,9 +19,8 @@ enum steps_phase {
 
 struct steps {
 	enum steps_phase phase;
-	size_t step;      /* the one that waits or runs */
-	size_t action;    /* within it */
-	int64_t began_ns; /* the step that runs, monotonic */
+	size_t step;   /* the one that waits or runs */
+	size_t action; /* within it */
 	struct actions actions;
 	struct mono_timer tmr; /* the delay of a go; a wait action */
 	struct mono_timer
@@ -65,18 +64,21 @@ static bool step_calls(const struct steps *s)
 	       wire_action_originates(step->actions[0].type);
 }
 
+/* The supervisor tells the controller when the calls of a shard began. */
+static void step_began(struct steps *s)
+{
+	if (!step_calls(s))
+		return;
+	report_send(s->actions.report,
+		    json_pack("{s:s, s:I, s:I}", "type", "began", "step",
+			      (json_int_t)s->step, "began_ns",
+			      (json_int_t)clock_mono_ns()));
+}
+
 static void step_ready(struct steps *s)
 {
-	json_t *message = json_pack("{s:s, s:I}", "type", "ready", "step",
-				    (json_int_t)s->step);
-
-	if (message && step_calls(s) &&
-	    json_object_set_new(message, "began_ns",
-				json_integer(s->began_ns))) {
-		json_decref(message);
-		message = NULL;
-	}
-	report_send(s->actions.report, message);
+	report_send(s->actions.report, json_pack("{s:s, s:I}", "type", "ready",
+						 "step", (json_int_t)s->step));
 	log_info("run=%s role=%s step %zu is ready", s->actions.job->session_id,
 		 s->actions.job->role, s->step);
 	s->phase = STEPS_WAITING;
@@ -117,7 +119,7 @@ static void go_due(void *arg)
 		return;
 	s->phase = STEPS_RUNNING;
 	s->action = 0;
-	s->began_ns = clock_mono_ns();
+	step_began(s);
 	action_start(s);
 }
 

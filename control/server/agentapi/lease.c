@@ -41,36 +41,6 @@ void agent_lease_start(struct request *req, struct reply *rep)
 			     "server_time", (json_int_t)store_now_ms() * 1000));
 }
 
-void agent_lease_renew(struct request *req, struct reply *rep)
-{
-	const struct lease_times times = agent_times(req);
-	const char *lease = agent_lease(req, rep);
-	const json_t *value = json_object_get(request_body(req), "progress");
-	double progress = json_number_value(value);
-	const char *command;
-	int err;
-
-	if (!lease)
-		return;
-	if (value &&
-	    (!json_is_number(value) || !(progress >= 0) || progress > 1)) {
-		reply_problem(rep, 422, "progress must be from 0 to 1");
-		reply_pointer(rep, "/progress", "must be from 0 to 1");
-		return;
-	}
-	err = lease_renew(request_store(req), request_agent_id(req), lease,
-			  progress, &times, &command);
-	if (err) {
-		agent_refuse(rep, err);
-		return;
-	}
-	reply_json(rep, 200,
-		   json_pack("{s:I, s:s, s:I}", "lease_s",
-			     (json_int_t)request_conf(req)->lease_s, "command",
-			     command, "server_time",
-			     (json_int_t)store_now_ms() * 1000));
-}
-
 /* Read when a shard began its calls. @return false: rep is a 422 */
 static bool read_began(const struct request *req, struct reply *rep,
 		       struct lease_began *ret)
@@ -92,6 +62,39 @@ static bool read_began(const struct request *req, struct reply *rep,
 	ret->t_us = json_integer_value(t);
 	ret->error_us = json_integer_value(error);
 	return true;
+}
+
+void agent_lease_renew(struct request *req, struct reply *rep)
+{
+	const struct lease_times times = agent_times(req);
+	const char *lease = agent_lease(req, rep);
+	const json_t *value = json_object_get(request_body(req), "progress");
+	double progress = json_number_value(value);
+	struct lease_began began = {.t_us = 0};
+	const char *command;
+	int err;
+
+	if (!lease)
+		return;
+	if (value &&
+	    (!json_is_number(value) || !(progress >= 0) || progress > 1)) {
+		reply_problem(rep, 422, "progress must be from 0 to 1");
+		reply_pointer(rep, "/progress", "must be from 0 to 1");
+		return;
+	}
+	if (!read_began(req, rep, &began))
+		return;
+	err = lease_renew(request_store(req), request_agent_id(req), lease,
+			  progress, &began, &times, &command);
+	if (err) {
+		agent_refuse(rep, err);
+		return;
+	}
+	reply_json(rep, 200,
+		   json_pack("{s:I, s:s, s:I}", "lease_s",
+			     (json_int_t)request_conf(req)->lease_s, "command",
+			     command, "server_time",
+			     (json_int_t)store_now_ms() * 1000));
 }
 
 void agent_lease_barrier(struct request *req, struct reply *rep)

@@ -27,14 +27,6 @@ static bool agents_take(struct plan_role *role, const struct wire_action *a,
 			   role->role);
 		return false;
 	}
-	if (s == 0) {
-		plan_error(
-			errors, pointer,
-			"calls of several agents begin together when all are "
-			"done with the step before: put them into the second "
-			"step, after one of `register` or `wait`");
-		return false;
-	}
 	role->shards = a->agents.most;
 	role->agents_min = a->agents.least;
 	role->allow_reduced |= a->allow_reduced;
@@ -101,7 +93,16 @@ static bool job_check(const struct plan_role *role, const struct wire_job *job,
 	return true;
 }
 
-static int role_divide(struct plan_role *role, json_t *errors)
+/* @param ret_first  set to true if its calls are in the first step */
+static bool calls_first(const struct wire_job *job)
+{
+	const struct wire_step *step = &job->steps[0];
+
+	return job->step_count > 0 && step->action_count > 0 &&
+	       wire_action_originates(step->actions[0].type);
+}
+
+static int role_divide(struct plan_role *role, bool *ret_first, json_t *errors)
 {
 	char reason[WIRE_REASON_BYTES];
 	struct wire_job *job;
@@ -112,16 +113,34 @@ static int role_divide(struct plan_role *role, json_t *errors)
 		return err == -EINVAL ? 0 : err; /* reported before */
 	divided = job_agents(role, job, errors) && role->shards > 1 &&
 		  job_check(role, job, errors);
+	if (divided)
+		*ret_first |= calls_first(job);
 	wire_job_free(job);
 	return divided ? plan_needs_shards(role->spec) : 0;
 }
 
+/* Calls in the first step begin together like any others: all agents of the run wait for
+ * each other before it, too, also those of roles that are not divided. */
+static int barrier_first(struct plan *plan)
+{
+	for (size_t i = 0; i < plan->role_count; i++) {
+		json_t *spec = plan->roles[i].spec;
+		int err = plan_needs_shards(spec);
+
+		if (err ||
+		    json_object_set_new(spec, "barrier_first", json_true()))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int plan_shards(struct plan *plan, json_t *errors)
 {
+	bool first = false;
 	size_t jobs = 0;
 
 	for (size_t i = 0; i < plan->role_count; i++) {
-		int err = role_divide(&plan->roles[i], errors);
+		int err = role_divide(&plan->roles[i], &first, errors);
 
 		if (err)
 			return err;
@@ -132,5 +151,5 @@ int plan_shards(struct plan *plan, json_t *errors)
 			   "the roles have %zu shards together, at most %d are "
 			   "possible: lower agents",
 			   jobs, PLAN_JOBS_MAX);
-	return 0;
+	return first ? barrier_first(plan) : 0;
 }

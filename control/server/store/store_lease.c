@@ -244,9 +244,27 @@ static int renew(struct db *db, const struct lease_view *v,
 	return err;
 }
 
+/* An agent tells the start of its first calls, with each answer that told it the time better. */
+static int note_began(struct db *db, const char *lease_id,
+		      const struct lease_began *began)
+{
+	const struct db_value params[] = {db_text(lease_id), DB_I(began->t_us),
+					  DB_I(began->error_us)};
+	int err;
+
+	if (!began->t_us)
+		return 0;
+	err = lease_exec(db,
+			 "UPDATE lease SET began_us = $2, began_error_us = $3 "
+			 "WHERE id = $1 AND (began_us IS NULL OR "
+			 "began_error_us > $3)",
+			 LEASE_PARAMS(params));
+	return err < 0 ? err : 0;
+}
+
 int lease_renew(struct store *s, int64_t agent_id, const char *lease_id,
-		double progress, const struct lease_times *times,
-		const char **ret_command)
+		double progress, const struct lease_began *began,
+		const struct lease_times *times, const char **ret_command)
 {
 	struct lease_view v;
 	struct db *db;
@@ -262,6 +280,8 @@ int lease_renew(struct store *s, int64_t agent_id, const char *lease_id,
 		err = -ESTALE; /* the sweeper ends the lease */
 	if (!err)
 		err = renew(db, &v, lease_id, progress, times);
+	if (err >= 0 && began)
+		err = note_began(db, lease_id, began);
 	err = store_write_end(s, err);
 	if (err < 0)
 		return err;
@@ -359,23 +379,6 @@ static int go_delay(struct db *db, int64_t run_id, int64_t *ret_ms)
 	if (!err)
 		*ret_ms = roles > 1 ? LEASE_GO_DELAY_MS : 0;
 	return err;
-}
-
-/* The first step with calls is the one whose start is shown. */
-static int note_began(struct db *db, const char *lease_id,
-		      const struct lease_began *began)
-{
-	const struct db_value params[] = {db_text(lease_id), DB_I(began->t_us),
-					  DB_I(began->error_us)};
-	int err;
-
-	if (!began->t_us)
-		return 0;
-	err = lease_exec(db,
-			 "UPDATE lease SET began_us = $2, began_error_us = $3 "
-			 "WHERE id = $1 AND began_us IS NULL",
-			 LEASE_PARAMS(params));
-	return err < 0 ? err : 0;
 }
 
 static int note_ready(struct db *db, const struct lease_view *v,

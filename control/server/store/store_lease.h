@@ -78,17 +78,19 @@ int lease_poll_idle(struct store *s, const struct lease_poll *poll, bool *ret);
 int lease_start(struct store *s, int64_t agent_id, const char *lease_id,
 		int64_t epoch, const struct lease_times *times);
 
-/** Renew a started lease. @param ret_command  what the agent is to do: "continue"; "enough": place no more
- * calls; "cancel": end the job */
-int lease_renew(struct store *s, int64_t agent_id, const char *lease_id,
-		double progress, const struct lease_times *times,
-		const char **ret_command);
-
 /* When a shard began its calls. */
 struct lease_began {
 	int64_t t_us;     /* by the controller's clock; 0: not told */
 	int64_t error_us; /* at most */
 };
+
+/** Renew a started lease.
+ * @param began  NULL: not told; of several the one with the least error is kept
+ * @param ret_command  what the agent is to do: "continue"; "enough": place no more
+ * calls; "cancel": end the job */
+int lease_renew(struct store *s, int64_t agent_id, const char *lease_id,
+		double progress, const struct lease_began *began,
+		const struct lease_times *times, const char **ret_command);
 
 struct lease_ready {
 	int64_t step; /* it is done with */

@@ -218,8 +218,8 @@ static void test_run_renewed_lease_stays(void **state)
 	jobs = bench_start(&b, T0);
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(lease_renew(b.store, b.agents[0],
-					     bench_lease(jobs, i), 0.5, &times,
-					     &command),
+					     bench_lease(jobs, i), 0.5, NULL,
+					     &times, &command),
 				 0);
 	assert_string_equal(command, "continue");
 	bench_sweep(&b, T0 + 110000, 0);
@@ -227,8 +227,8 @@ static void test_run_renewed_lease_stays(void **state)
 	times.now = T0 + 110000;
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(lease_renew(b.store, b.agents[0],
-					     bench_lease(jobs, i), 0.5, &times,
-					     &command),
+					     bench_lease(jobs, i), 0.5, NULL,
+					     &times, &command),
 				 0);
 	/* the maximum duration is 60 s, and 60 s to end by itself */
 	bench_sweep(&b, T0 + 120001, 0);
@@ -266,13 +266,13 @@ static void test_run_with_enough_calls(void **state)
 	bench_expect(&b, "phase", "running");
 	bench_expect(&b, "result_description", "enough");
 	assert_int_equal(lease_renew(b.store, b.agents[0], bench_lease(jobs, 0),
-				     0.5, &times, &command),
+				     0.5, NULL, &times, &command),
 			 0);
 	assert_string_equal(command, "enough");
 	assert_int_equal(store_run_stop(b.store, b.run_id, T0 + 1), 0);
 	bench_expect(&b, "stop_reason", "user");
 	assert_int_equal(lease_renew(b.store, b.agents[0], bench_lease(jobs, 0),
-				     0.5, &times, &command),
+				     0.5, NULL, &times, &command),
 			 0);
 	assert_string_equal(command, "cancel");
 	json_decref(jobs);
@@ -296,7 +296,7 @@ static void test_run_that_does_not_stop_is_taken_away(void **state)
 		const char *command = "";
 
 		if (lease_renew(b.store, b.agents[0], bench_lease(jobs, 0), 0.5,
-				&times, &command) == 0)
+				NULL, &times, &command) == 0)
 			assert_string_equal(command, "cancel");
 		bench_sweep(&b, at, 0);
 	}

@@ -382,10 +382,6 @@ static void test_plan_shards_refused(void **state)
 		 "the role A is divided over 2 shards: max_concurrent_calls 1 "
 		 "cannot be divided over 2: raise it to at least 2, or divide "
 		 "over fewer"},
-		{"[[{'type':'call','role':'A','target_pool':5,"
-		 "'dial_destination':'1','agents':2,'max_total_calls':2,"
-		 "'max_concurrent_calls':2}]]",
-		 "/step.0.0.agents", "put them into the second step"},
 		{"[[{'type':'wait','role':'A'}],[{'type':'wait','role':'A'},"
 		 "{'type':'call','role':'A','target_pool':5,"
 		 "'dial_destination':'1','agents':2,'max_total_calls':2,"
@@ -422,6 +418,50 @@ static void test_plan_shards_refused(void **state)
 			    rows[i].detail))
 			fail_msg("%s", json_string_value(json_object_get(
 					       error, "detail")));
+		plan_release(&plan);
+		json_decref(errors);
+	}
+}
+
+/* Only calls of several agents in the first step need a barrier before it: then all roles
+ * have it, and agents that know it. */
+static void test_plan_first_step_has_a_barrier(void **state)
+{
+	static const char step[] =
+		"{'type':'call','role':'A','target_pool':5,'dial_destination':"
+		"'1','agents':%s,'max_total_calls':2,'max_concurrent_calls':2}";
+	static const struct {
+		const char *before, *agents;
+		bool barrier;
+	} rows[] = {
+		{"", "2", true},
+		{"", "1", false},
+		{"{'type':'wait','role':'A'}],[", "2", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		json_t *errors = json_array();
+		struct plan plan;
+		char call[256], steps[512];
+
+		snprintf(call, sizeof(call), step, rows[i].agents);
+		snprintf(steps, sizeof(steps),
+			 "[[%s%s,{'type':'answer','role':'B'}]]",
+			 rows[i].before, call);
+		assert_int_equal(make(&plan, steps, "[]", errors), 0);
+		assert_int_equal(json_array_size(errors), 0);
+		assert_int_equal(plan.role_count, 2);
+		for (size_t k = 0; k < 2; k++) {
+			const json_t *spec = plan.roles[k].spec;
+
+			assert_int_equal(json_is_true(json_object_get(
+						 spec, "barrier_first")),
+					 rows[i].barrier);
+			assert_int_equal(
+				json_array_size(json_object_get(spec, "needs")),
+				rows[i].barrier || plan.roles[k].shards > 1);
+		}
 		plan_release(&plan);
 		json_decref(errors);
 	}
@@ -520,6 +560,7 @@ int main(void)
 		cmocka_unit_test(test_plan_application_is_no_prompt),
 		cmocka_unit_test(test_plan_shards),
 		cmocka_unit_test(test_plan_shards_refused),
+		cmocka_unit_test(test_plan_first_step_has_a_barrier),
 		cmocka_unit_test(test_plan_shards_have_a_ceiling),
 		cmocka_unit_test(test_plan_source_that_fails),
 	};

@@ -151,8 +151,11 @@ static void start_shards(struct bench *b, json_t *jobs[static 2])
 
 static void test_shards_begin_together(void **state)
 {
+	const struct lease_began worse = {(T0 + 1) * 1000 + 100, 251};
+	const struct lease_began better = {(T0 + 1) * 1000 + 3500, 125};
 	struct lease_times times = bench_times(T0);
 	struct lease_ready ready = {.step = 0};
+	const char *command;
 	int64_t go_in_ms;
 	json_t *jobs[2], *shards;
 	struct bench b;
@@ -173,27 +176,32 @@ static void test_shards_begin_together(void **state)
 	/* each says when it began, as far as it knows */
 	for (int i = 0; i < 2; i++) {
 		ready = (struct lease_ready){
-			.step = 1, .began = {(T0 + 1) * 1000 + 2500 * i, 300}};
+			.step = 1, .began = {(T0 + 1) * 1000 + 2500 * i, 250}};
 		(void)lease_ready(b.store, b.agents[i], bench_lease(jobs[i], 0),
 				  &ready, &times, &go_in_ms, &last);
 	}
-	/* of the next step with calls it is not kept */
-	ready = (struct lease_ready){.step = 2, .began = {(T0 + 9) * 1000, 1}};
-	(void)lease_ready(b.store, b.agents[0], bench_lease(jobs[0], 0), &ready,
-			  &times, &go_in_ms, &last);
+	/* known worse, it is not kept; better, it is */
+	assert_int_equal(lease_renew(b.store, b.agents[0],
+				     bench_lease(jobs[0], 0), 0.5, &worse,
+				     &times, &command),
+			 0);
+	assert_int_equal(lease_renew(b.store, b.agents[1],
+				     bench_lease(jobs[1], 0), 0.5, &better,
+				     &times, &command),
+			 0);
 	shards = shards_of(&b);
 	for (size_t i = 0; i < 2; i++) {
 		bool one =
 			strcmp(json_string_value(of_shard(shards, i, "agent")),
 			       "one") == 0;
-		const double expected = one ? 0 : 2.5;
+		const double expected = one ? 0 : 3.5;
 
 		assert_float_equal(json_number_value(of_shard(
 					   shards, i, "start_offset_ms")),
 				   expected, 1e-9);
 		assert_float_equal(json_number_value(of_shard(
 					   shards, i, "clock_error_ms")),
-				   0.3, 1e-9);
+				   one ? 0.25 : 0.125, 1e-9);
 		json_decref(jobs[i]);
 	}
 	json_decref(shards);
@@ -211,7 +219,7 @@ static void test_shard_that_is_lost_is_named(void **state)
 	bench_open(&b, 4);
 	start_shards(&b, jobs);
 	assert_int_equal(lease_renew(b.store, b.agents[0],
-				     bench_lease(jobs[0], 0), 0.5, &times,
+				     bench_lease(jobs[0], 0), 0.5, NULL, &times,
 				     &command),
 			 0);
 	assert_int_equal(bench_sweep(&b, T0 + 60100, 0), 1);
@@ -231,8 +239,8 @@ static void lose_other(struct bench *b, int agent, json_t *const jobs[2])
 	const char *command;
 
 	assert_int_equal(lease_renew(b->store, b->agents[agent],
-				     bench_lease(jobs[agent], 0), 0.5, &times,
-				     &command),
+				     bench_lease(jobs[agent], 0), 0.5, NULL,
+				     &times, &command),
 			 0);
 	assert_int_equal(bench_sweep(b, T0 + 60100, 0), 1);
 }
