@@ -116,6 +116,7 @@ static const struct conf_key keys[] = {
 	BYTES(retention_runs_bytes, 0, RETENTION_BYTES_MAX, "0"),
 	U32(retention_metrics_days, 0, RETENTION_DAYS_MAX, "0"),
 	BYTES(retention_metrics_bytes, 0, RETENTION_BYTES_MAX, "0"),
+	U32(retention_thin_days, 0, RETENTION_DAYS_MAX, "0"),
 	U32(retention_sip_days, 0, RETENTION_DAYS_MAX, "0"),
 	BYTES(retention_sip_bytes, 0, RETENTION_BYTES_MAX, "0"),
 	U32(retention_artifacts_days, 0, RETENTION_DAYS_MAX, "0"),

@@ -60,6 +60,7 @@ struct controller_conf {
 	uint64_t retention_runs_bytes;
 	uint32_t retention_metrics_days;
 	uint64_t retention_metrics_bytes;
+	uint32_t retention_thin_days; /* metrics are thinned; 0: never */
 	uint32_t retention_sip_days;
 	uint64_t retention_sip_bytes;
 	uint32_t retention_artifacts_days;

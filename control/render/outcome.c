@@ -102,6 +102,7 @@ bool outcome_removed(char text[static OUTCOME_REMOVED_BYTES], const json_t *run)
 		{"sip_removed_at", "SIP messages were"},
 		{"artifacts_removed_at", "recordings and other files were"},
 	};
+	const char *thinned = text_of(run, "metrics_thinned_at");
 	char said[OUTCOME_REMOVED_BYTES] = "";
 	size_t used = 0;
 
@@ -117,9 +118,21 @@ bool outcome_removed(char text[static OUTCOME_REMOVED_BYTES], const json_t *run)
 		if (len > 0)
 			used += (size_t)len;
 	}
+	if (thinned[0] && !text_of(run, "metrics_removed_at")[0]) {
+		int len = str_print(
+			said + used, sizeof(said) - used,
+			"%smetrics were merged to intervals of %" JSON_INTEGER_FORMAT
+			" s on %.19s (UTC)",
+			used ? "; " : "",
+			json_integer_value(json_object_get(run, "interval_s")),
+			thinned);
+
+		if (len > 0)
+			used += (size_t)len;
+	}
 	if (!used)
 		return false;
-	str_print(text, OUTCOME_REMOVED_BYTES, "Retention: %.200s.", said);
+	str_print(text, OUTCOME_REMOVED_BYTES, "Retention: %.220s.", said);
 	return true;
 }
 

@@ -70,12 +70,14 @@ function drawAttempts(run) {
     last.status === 'running' ? ', is due or running.' : `, ended ${last.status}.`);
 }
 
-// What retention deleted is said: it is not a run without calls.
+// What retention deleted or thinned is said: it is not a run without calls.
 function drawRemoved(run) {
   const kinds = [['metrics_removed_at', 'Metrics'], ['sip_removed_at', 'SIP messages'], ['artifacts_removed_at', 'Recordings and other files']];
   const gone = kinds.filter(([key]) => run[key]);
-  byId('removed').hidden = !gone.length;
-  byId('removed').textContent = gone.map(([key, name]) => `${name} of this run were deleted on ${run[key]} UTC (retention).`).join(' ');
+  const said = gone.map(([key, name]) => `${name} of this run were deleted on ${run[key]} UTC (retention).`);
+  if (run.metrics_thinned_at && !run.metrics_removed_at) said.push(`Metrics of this run were merged to intervals of ${run.interval_s} s on ${run.metrics_thinned_at} UTC (retention).`);
+  byId('removed').hidden = !said.length;
+  byId('removed').textContent = said.join(' ');
 }
 
 function drawHead(model) {

@@ -197,3 +197,137 @@ def test_interrupted_by_a_crash(stored):
     wait(stored.done)
     assert stored.points(1) == 0 and stored.points(2) == 10
     assert len(stored.entries()) == 1
+
+
+# ---- thinning ----
+
+MEASURES = ("rtp_mos", "rtp_lost")
+
+
+class Dense(Store):
+    """Runs with points of a second."""
+
+    def __init__(self, ages, seconds=600):
+        super().__init__(ages)
+        rows = Rows(self.c)
+        rows.db.execute("DELETE FROM run WHERE id > ?", (len(ages),))  # the last run of the test has metrics
+        for number in range(1, len(ages) + 1):
+            rows.db.execute("UPDATE run SET interval_s = 1 WHERE id = ?", (number,))
+            rows.db.execute("DELETE FROM point WHERE series_id IN (SELECT id FROM series WHERE run_id = ?)",
+                            (number,))
+            for i in range(seconds):
+                for measure in MEASURES:
+                    rows.points(number, "caller", "in", measure, T0 // 10 * 10 + i,
+                                [[1 + (i * 7 + k * k) % 31 / 10 for k in range(1 + i % 3)]])
+        rows.db.commit()
+        rows.db.close()
+
+    def of_tests(self):
+        """What monitoring is told of the tests, made from the points of their last runs."""
+        text = self.c.session.get(f"{self.c.url}/metrics", auth=self.c.keys["admin"], timeout=60).text
+        return [line for line in text.splitlines() if line.startswith("offhook_test_")]
+
+    def figures(self, number):
+        """What sums, counts and extremes of each series are; sketches added up."""
+        db = Database(self.c).db
+        found = {}
+        for measure, n, low, high, avg, deviation, encoded in db.execute(
+                "SELECT s.measure, p.n, p.min, p.max, p.avg, p.stddev, p.sketch_json FROM series s JOIN point p "
+                "ON p.series_id = s.id WHERE s.run_id = ?", (number,)).fetchall():
+            f = found.setdefault(measure, {"n": 0, "min": low, "max": high, "sum": 0, "square": 0, "sketch": {}})
+            f["n"] += n
+            f["min"], f["max"] = min(f["min"], low), max(f["max"], high)
+            f["sum"] += n * avg
+            f["square"] += n * (deviation ** 2 + avg ** 2)
+            for index, count in json.loads(encoded)["p"]:
+                f["sketch"][index] = f["sketch"].get(index, 0) + count
+        return found
+
+
+def same(before, after):
+    for measure in MEASURES:
+        b, a = before[measure], after[measure]
+        assert {k: a[k] for k in ("n", "min", "max", "sketch")} == {k: b[k] for k in ("n", "min", "max", "sketch")}
+        assert a["sum"] == pytest.approx(b["sum"], rel=1e-12)
+        assert a["square"] == pytest.approx(b["square"], rel=1e-12)
+
+
+def test_thinned_after_a_week(build):
+    store = Dense([6, 8, 8])
+    young, kept, old = 1, 2, 3
+    c = store.c
+    try:
+        api = store.start(retention_check_s=1)
+        wait(lambda: api("GET", "/retention")["retention"]["measured_runs"] == 3)
+        assert api("GET", "/retention")["retention"]["thinning"] == {
+            "limit_days": 0, "interval_s": 10, "due_runs": 0, "due_bytes": 0, "due_ids": []}
+        api("PUT", f"/runs/{kept}/keep")
+        before = {n: store.figures(n) for n in (1, 2, 3)}
+        shown = {n: api("GET", f"/runs/{n}")["run"] for n in (1, 2, 3)}
+        assert shown[old]["interval_s"] == 1 and shown[old]["metrics_thinned_at"] is None
+        of_tests = store.of_tests()
+        assert any("offhook_test_mos{" in line for line in of_tests)
+        store.restart(retention_check_s=86400, retention_thin_days=7)
+
+        def thinned():
+            return store.entries() and Database(c).number("SELECT count(*) FROM thinning") == 0
+
+        wait(thinned)
+        entry, = store.entries()
+        assert entry["record"].startswith("metrics of 1 run, ") and entry["record"].endswith(
+            " bytes, thinned to 10 s: 3")
+        assert [store.points(n) for n in (1, 2, 3)] == [2 * 600, 2 * 600, 2 * 60]
+        for number in (1, 2, 3):
+            same(before[number], store.figures(number))
+        after = {n: api("GET", f"/runs/{n}")["run"] for n in (1, 2, 3)}
+        assert after[kept] == shown[kept] and after[young] == shown[young]
+        at = after[old].pop("metrics_thinned_at")
+        assert at and after[old].pop("interval_s") == 10
+        assert after[old] == {k: v for k, v in shown[old].items() if k not in ("metrics_thinned_at", "interval_s")}
+        assert store.of_tests() == of_tests
+        stats = api("GET", f"/runs/{old}/stats/rtp_mos")["stats_data"]
+        assert len(stats) == 60 and all(r["time"].endswith("0") for r in stats)
+        # what it stores was measured again
+        assert Database(c).number("SELECT metrics FROM run_size WHERE run_id = 3") == Database(c).number(
+            "SELECT sum(115 + coalesce(length(p.sketch_json), 0)) FROM series s JOIN point p ON p.series_id = s.id "
+            "WHERE s.run_id = 3")
+        # no longer kept: the dry run has it, and nothing happens before the next pass
+        api("DELETE", f"/runs/{kept}/keep")
+        due = api("GET", "/retention")["retention"]["thinning"]
+        assert (due["limit_days"], due["due_ids"]) == (7, [kept]) and due["due_bytes"] > 1200 * 115
+        data = c.session.get(f"{c.url}/run/details/{session(old)}/data", auth=c.keys["admin"], timeout=60).json()
+        assert (data["interval_s"], data["run"]["interval_s"], data["run"]["metrics_thinned_at"]) == (10, 10, at)
+        assert {len(s["points"]) for s in data["series"]} == {60}
+        for kind in ("markdown", "html", "junit"):
+            for number in (young, kept, old):
+                text = html.unescape(c.request("GET", f"/runs/{number}/report/{kind}").text)
+                assert (f"metrics were merged to intervals of 10 s on {at}" in text) == (number == old), text
+        done = subprocess.run([build / "offhook", "run", "show", str(old)], text=True, check=True,
+                              capture_output=True, timeout=60, env={
+                                  **os.environ, "OFFHOOK_URL": c.witness().url,
+                                  "OFFHOOK_KEY": ":".join(c.keys["admin"])})
+        assert f"metrics were merged to intervals of 10 s on {at} (UTC): retention" in done.stdout
+    finally:
+        c.close()
+
+
+def test_thinning_goes_on_after_a_kill():
+    """Killed again and again in the middle, it ends with the same figures."""
+    store = Dense([8], seconds=5000)
+    try:
+        before = store.figures(1)
+        store.start(retention_check_s=86400, retention_thin_days=7)
+        wait(lambda: store.points(1) < 10000)
+        kills = 0
+        while (left := store.points(1)) > 1000:
+            store.c.kill()
+            kills += 1
+            same(before, store.figures(1))
+            store.start(retention_thin_days=0)
+            wait(lambda left=left: store.points(1) < left)
+        wait(lambda: Database(store.c).number("SELECT count(*) FROM thinning") == 0)
+        assert store.points(1) == 1000 and len(store.entries()) == 1
+        same(before, store.figures(1))
+        print(f"killed {kills} times")
+    finally:
+        store.c.close()

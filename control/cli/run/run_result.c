@@ -217,6 +217,7 @@ static void print_removed(const json_t *run)
 		{"sip_removed_at", "SIP messages"},
 		{"artifacts_removed_at", "recordings and other files"},
 	};
+	const char *thinned = text_of(run, "metrics_thinned_at");
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		const char *at = text_of(run, kinds[i][0]);
@@ -225,6 +226,11 @@ static void print_removed(const json_t *run)
 			printf("%s were deleted on %.19s (UTC): retention\n",
 			       kinds[i][1], at);
 	}
+	if (thinned[0] && !text_of(run, "metrics_removed_at")[0])
+		printf("metrics were merged to intervals of %" JSON_INTEGER_FORMAT
+		       " s on %.19s (UTC): retention\n",
+		       json_integer_value(json_object_get(run, "interval_s")),
+		       thinned);
 }
 
 static void print_reduced(const json_t *run)

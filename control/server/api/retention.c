@@ -3,26 +3,45 @@
 #include "control/server/retention/retention.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_run.h"
+#include "control/server/store/store_thinning.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #define DAY_MS INT64_C(86400000)
 
+static json_t *ids_json(const struct retention_due *due)
+{
+	json_t *ids = json_array();
+
+	for (int64_t i = 0; i < due->runs && i < RETENTION_IDS_MAX; i++)
+		json_array_append_new(ids, json_integer(due->ids[i]));
+	return ids;
+}
+
 static json_t *kind_json(const struct retention_policy *policy,
 			 const struct retention_plan *plan, unsigned k)
 {
 	const struct retention_limit *limit = &policy->limits[k];
-	json_t *ids = json_array();
 
-	for (int64_t i = 0; i < plan->due[k].runs && i < RETENTION_IDS_MAX; i++)
-		json_array_append_new(ids, json_integer(plan->due[k].ids[i]));
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:o}", "limit_days",
 			 (json_int_t)(limit->age_ms / DAY_MS), "limit_bytes",
 			 (json_int_t)limit->bytes, "stored_bytes",
 			 (json_int_t)plan->stored[k], "due_runs",
 			 (json_int_t)plan->due[k].runs, "due_bytes",
-			 (json_int_t)plan->due[k].bytes, "due_ids", ids);
+			 (json_int_t)plan->due[k].bytes, "due_ids",
+			 ids_json(&plan->due[k]));
+}
+
+static json_t *thin_json(const struct retention_policy *policy,
+			 const struct retention_plan *plan)
+{
+	return json_pack("{s:I, s:i, s:I, s:I, s:o}", "limit_days",
+			 (json_int_t)(policy->thin_ms / DAY_MS), "interval_s",
+			 THIN_INTERVAL_S, "due_runs",
+			 (json_int_t)plan->thin.runs, "due_bytes",
+			 (json_int_t)plan->thin.bytes, "due_ids",
+			 ids_json(&plan->thin));
 }
 
 void retention_get(struct request *req, struct reply *rep)
@@ -39,6 +58,9 @@ void retention_get(struct request *req, struct reply *rep)
 		err = json_object_set_new(
 			kinds, retention_kind_name((enum retention_kind)k),
 			kind_json(&policy, plan, k));
+	if (!err)
+		err = json_object_set_new(kinds, "thinning",
+					  thin_json(&policy, plan));
 	if (err) {
 		json_decref(kinds);
 		reply_store_error(rep, err, "retention");

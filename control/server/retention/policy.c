@@ -5,7 +5,7 @@ bool retention_limits_anything(const struct retention_policy *policy)
 	for (unsigned k = 0; k < RETENTION_KINDS; k++)
 		if (policy->limits[k].age_ms || policy->limits[k].bytes)
 			return true;
-	return false;
+	return policy->thin_ms != 0;
 }
 
 static bool over_limit(const struct retention_limit *limit, int64_t age_ms,
@@ -38,5 +38,8 @@ unsigned retention_due(const struct retention_policy *policy, int64_t now_ms,
 		stored[k] -= run->bytes[k];
 		stored[RETENTION_RUN] -= run->bytes[k];
 	}
+	if (policy->thin_ms && run->dense && age_ms >= policy->thin_ms &&
+	    !(due & 1u << RETENTION_METRICS))
+		due |= RETENTION_THIN;
 	return due;
 }

@@ -8,6 +8,7 @@
 #include "control/server/store/artifact_files.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_removal.h"
+#include "control/server/store/store_thinning.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -74,16 +75,38 @@ static int carry_out(struct remover *r, const struct removal *removal)
 	return more;
 }
 
+/* The next points of a run. @return ns to wait before the next call */
+static int64_t thin(struct remover *r, const struct thinning *thinning)
+{
+	const int64_t began = clock_mono_ns();
+	const int more = store_thinning_step(r->store, thinning);
+	const int64_t took = clock_mono_ns() - began;
+
+	if (more < 0) {
+		log_error("run=%s: its metrics were not thinned: %s",
+			  thinning->session_id, strerror(-more));
+		return RETRY_NS;
+	}
+	if (more == 0)
+		log_info("run=%s: metrics thinned", thinning->session_id);
+	return took > PAUSE_NS ? took : PAUSE_NS;
+}
+
 /* One piece of work: what is marked comes first, then retention marks more.
  * @return ns to wait before the next call */
 static int64_t work(struct remover *r, int64_t *next_check_ns,
 		    struct retention_cursor *cursor)
 {
 	struct removal removal;
+	struct thinning thinning;
 	int found = store_removal_next(r->store, &removal);
 
 	if (found > 0)
 		return carry_out(r, &removal) < 0 ? RETRY_NS : 0;
+	if (found == 0)
+		found = store_thinning_next(r->store, &thinning);
+	if (found > 0)
+		return thin(r, &thinning);
 	if (found == 0 && clock_mono_ns() >= *next_check_ns) {
 		found = retention_step(r->store, r->conf, store_now_ms(),
 				       cursor);

@@ -1,6 +1,7 @@
 /**
  * The thread that deletes what is marked as deleted (store_removal.h): files
- * first, then rows in chunks, with a pause after each for other writers. Each
+ * first, then rows in chunks, with a pause after each for other writers; then it
+ * thins what is marked for that (store_thinning.h). Each
  * retention_check_s it marks what retention says (retention.h).
  */
 #ifndef OFFHOOK_SERVER_RETENTION_REMOVER_H

@@ -2,8 +2,10 @@
 
 #include "base/buf.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "conf/controller_conf.h"
 #include "control/server/store/store_audit.h"
+#include "control/server/store/store_thinning.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,18 +16,26 @@
 struct retention_policy retention_policy(const struct controller_conf *conf)
 {
 	return (struct retention_policy){
-		.limits = {
-			[RETENTION_METRICS] =
-				{conf->retention_metrics_days * DAY_MS,
-				 (int64_t)conf->retention_metrics_bytes},
-			[RETENTION_SIP] = {conf->retention_sip_days * DAY_MS,
-					   (int64_t)conf->retention_sip_bytes},
-			[RETENTION_ARTIFACTS] =
-				{conf->retention_artifacts_days * DAY_MS,
-				 (int64_t)conf->retention_artifacts_bytes},
-			[RETENTION_RUN] = {conf->retention_runs_days * DAY_MS,
-					   (int64_t)conf->retention_runs_bytes},
-		}};
+		.limits =
+			{
+				[RETENTION_METRICS] =
+					{conf->retention_metrics_days * DAY_MS,
+					 (int64_t)
+						 conf->retention_metrics_bytes},
+				[RETENTION_SIP] =
+					{conf->retention_sip_days * DAY_MS,
+					 (int64_t)conf->retention_sip_bytes},
+				[RETENTION_ARTIFACTS] =
+					{conf->retention_artifacts_days *
+						 DAY_MS,
+					 (int64_t)conf
+						 ->retention_artifacts_bytes},
+				[RETENTION_RUN] =
+					{conf->retention_runs_days * DAY_MS,
+					 (int64_t)conf->retention_runs_bytes},
+			},
+		.thin_ms = conf->retention_thin_days * DAY_MS,
+	};
 }
 
 /* ---- the plan ---- */
@@ -37,6 +47,14 @@ struct planning {
 	struct retention_plan *plan;
 };
 
+static void add_due(struct retention_due *due, int64_t run_id, int64_t bytes)
+{
+	if (due->runs < RETENTION_IDS_MAX)
+		due->ids[due->runs] = run_id;
+	due->runs++;
+	due->bytes += bytes;
+}
+
 static int plan_run(const struct retention_run *run, void *arg)
 {
 	struct planning *p = arg;
@@ -44,14 +62,11 @@ static int plan_run(const struct retention_run *run, void *arg)
 	unsigned due = retention_due(p->policy, p->now_ms, run, p->left);
 
 	plan->measured++;
-	for (unsigned k = 0; k < RETENTION_KINDS; k++) {
-		if (!(due & 1u << k))
-			continue;
-		if (plan->due[k].runs < RETENTION_IDS_MAX)
-			plan->due[k].ids[plan->due[k].runs] = run->id;
-		plan->due[k].runs++;
-		plan->due[k].bytes += run->bytes[k];
-	}
+	for (unsigned k = 0; k < RETENTION_KINDS; k++)
+		if (due & 1u << k)
+			add_due(&plan->due[k], run->id, run->bytes[k]);
+	if (due & RETENTION_THIN)
+		add_due(&plan->thin, run->id, run->bytes[RETENTION_METRICS]);
 	return 0;
 }
 
@@ -64,6 +79,7 @@ int retention_plan(struct store *store, const struct retention_policy *policy,
 	ret->measured = 0;
 	for (unsigned k = 0; k < RETENTION_KINDS; k++)
 		ret->due[k].runs = ret->due[k].bytes = 0;
+	ret->thin.runs = ret->thin.bytes = 0;
 	err = store_retention_stored(store, ret->stored);
 	for (unsigned k = 0; k < RETENTION_KINDS; k++)
 		p.left[k] = ret->stored[k];
@@ -95,33 +111,55 @@ static int pass_run(const struct retention_run *run, void *arg)
 	return ++p->count == RETENTION_BATCH ? -ECANCELED : 0;
 }
 
-/* "metrics of 2 runs, 5123 bytes: 4, 5; runs: ..." */
-static int describe(struct buf *text, const struct pass *p,
-		    enum retention_kind kind)
+/* "metrics of 2 runs, 5123 bytes: 4, 5; runs: ..."
+ * @param what  "metrics of "; "" whole runs
+ * @param done  what becomes of them, if they are not deleted */
+static int describe(struct buf *text, const struct pass *p, unsigned bit,
+		    enum retention_kind kind, const char *what,
+		    const char *done)
 {
 	const char *separator = ": ";
 	int64_t runs = 0, bytes = 0;
 	int err;
 
 	for (size_t i = 0; i < p->count; i++)
-		if (p->marks[i].kinds & 1u << kind) {
+		if (p->marks[i].kinds & bit) {
 			runs++;
 			bytes += p->bytes[i][kind];
 		}
 	if (!runs)
 		return 0;
-	err = buf_print(text, "%s%s%s%" PRId64 " run%s, %" PRId64 " bytes",
-			text->used ? "; " : "",
-			kind == RETENTION_RUN ? "" : retention_kind_name(kind),
-			kind == RETENTION_RUN ? "" : " of ", runs,
-			runs == 1 ? "" : "s", bytes);
+	err = buf_print(text, "%s%s%" PRId64 " run%s, %" PRId64 " bytes%s",
+			text->used ? "; " : "", what, runs,
+			runs == 1 ? "" : "s", bytes, done);
 	for (size_t i = 0; i < p->count && !err; i++)
-		if (p->marks[i].kinds & 1u << kind) {
+		if (p->marks[i].kinds & bit) {
 			err = buf_print(text, "%s%" PRId64, separator,
 					p->marks[i].run_id);
 			separator = ", ";
 		}
 	return err;
+}
+
+static int describe_all(struct buf *text, const struct pass *p)
+{
+	char thinned[48];
+	int err = 0;
+
+	for (unsigned k = 0; k < RETENTION_KINDS && !err; k++) {
+		const enum retention_kind kind = (enum retention_kind)k;
+		char what[32] = "";
+
+		if (kind != RETENTION_RUN)
+			str_print(what, sizeof(what), "%s of ",
+				  retention_kind_name(kind));
+		err = describe(text, p, 1u << k, kind, what, "");
+	}
+	str_print(thinned, sizeof(thinned), ", thinned to %d s",
+		  THIN_INTERVAL_S);
+	return err ? err
+		   : describe(text, p, RETENTION_THIN, RETENTION_METRICS,
+			      "metrics of ", thinned);
 }
 
 static int mark(struct store *store, const struct pass *p)
@@ -133,11 +171,10 @@ static int mark(struct store *store, const struct pass *p)
 			      .actor_kind = "retention",
 			      .actor = "retention"};
 	struct buf text;
-	int err = 0;
+	int err;
 
 	buf_init(&text, TEXT_BYTES);
-	for (unsigned k = 0; k < RETENTION_KINDS && !err; k++)
-		err = describe(&text, p, (enum retention_kind)k);
+	err = describe_all(&text, p);
 	if (!err) {
 		store_audit_of(store, &audit);
 		err = store_retention_mark(store, p->marks, p->count, p->now_ms,
@@ -145,7 +182,7 @@ static int mark(struct store *store, const struct pass *p)
 		store_audit_of(store, NULL);
 	}
 	if (!err)
-		log_info("retention deletes %s", text.data);
+		log_info("retention: %s", text.data);
 	buf_release(&text);
 	return err;
 }

@@ -16,15 +16,18 @@ struct store;
 /* Ids that a plan names of each kind. */
 #define RETENTION_IDS_MAX 1000
 
-/* What would be deleted now. */
+struct retention_due {
+	int64_t runs;
+	int64_t bytes;
+	int64_t ids[RETENTION_IDS_MAX];
+};
+
+/* What would be deleted, or thinned, now. */
 struct retention_plan {
 	int64_t stored[RETENTION_KINDS]; /* bytes */
 	int64_t measured;                /* runs that these are of */
-	struct {
-		int64_t runs;
-		int64_t bytes;
-		int64_t ids[RETENTION_IDS_MAX];
-	} due[RETENTION_KINDS];
+	struct retention_due due[RETENTION_KINDS];
+	struct retention_due thin; /* bytes: before */
 };
 
 /** Get the settings. */
@@ -37,8 +40,8 @@ int retention_plan(struct store *store, const struct retention_policy *policy,
 
 /**
  * Take the next step of a look at what is due: measure some runs; when all are
- * measured, mark up to RETENTION_BATCH runs, or data of them, as deleted, and note
- * it in the audit log.
+ * measured, mark up to RETENTION_BATCH runs, or data of them, as deleted or to be
+ * thinned, and note it in the audit log.
  * Thread: the owner of the store.
  * @param cursor  in/out; {0} at the first step
  * @return 1 there may be more to do; 0 nothing is due; -EIO; -EBUSY; -ENOMEM

@@ -123,6 +123,16 @@ const struct migration migrations[] = {
 	 /* those that it went on without */
 	 "ALTER TABLE run ADD COLUMN shards_lost INTEGER NOT NULL DEFAULT 0;",
 	 NULL},
+	{24, "thinned metrics",
+	 /* since then interval_s is that of the thinned points */
+	 "ALTER TABLE run ADD COLUMN metrics_thinned_at INTEGER;"
+	 /* work that is not done: points before t of the series, and those of
+	  * series before it, are thinned */
+	 "CREATE TABLE thinning ("
+	 "run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, "
+	 "series_id INTEGER NOT NULL, t INTEGER NOT NULL, "
+	 "PRIMARY KEY (run_id)) WITHOUT ROWID;",
+	 NULL},
 };
 
 const size_t migration_count = sizeof(migrations) / sizeof(*migrations);

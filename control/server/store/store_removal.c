@@ -70,6 +70,7 @@ int run_mark_deleted(struct db *db, int64_t run_id)
 		"DELETE FROM artifact WHERE run_id = $1",
 		/* they are a part of the whole */
 		"DELETE FROM removal WHERE run_id = $1",
+		"DELETE FROM thinning WHERE run_id = $1",
 	};
 	const struct db_value param = DB_I(run_id);
 	int err = execute(db, statements,

@@ -32,6 +32,7 @@ static const char *const removed_times[] = {
 	"metrics_removed_at",
 	"sip_removed_at",
 	"artifacts_removed_at",
+	"metrics_thinned_at",
 };
 #define REMOVED_TIMES (sizeof(removed_times) / sizeof(*removed_times))
 #define RUN_TEXTS     (sizeof(run_columns) / sizeof(*run_columns))
@@ -66,15 +67,19 @@ static int run_row(const struct db_value *row, size_t columns, void *arg)
 				   record_time(&rest[2]));
 	err |= json_object_set_new(run->shown, "stopped_at",
 				   record_time(&rest[3]));
+	err |= json_object_set_new(run->shown, "interval_s",
+				   json_integer(rest[4].integer));
 	err |= json_object_set_new(run->shown, "keep",
 				   json_boolean(rest[8].integer));
 	for (size_t i = 0; i < REMOVED_TIMES; i++)
 		err |= json_object_set_new(run->shown, removed_times[i],
 					   record_time(&rest[9 + i]));
-	err |= json_object_set_new(run->shown, "reduced",
-				   json_boolean(rest[12].integer > 0));
-	err |= json_object_set_new(run->shown, "shards_lost",
-				   json_integer(rest[12].integer));
+	err |= json_object_set_new(
+		run->shown, "reduced",
+		json_boolean(rest[9 + REMOVED_TIMES].integer > 0));
+	err |= json_object_set_new(
+		run->shown, "shards_lost",
+		json_integer(rest[9 + REMOVED_TIMES].integer));
 	return check(err || !run->verdicts);
 }
 
@@ -94,7 +99,7 @@ int store_report_run(struct store *store, const char *session_id,
 		" phase, attempt, CAST(progress AS DOUBLE PRECISION), started_at,"
 		" stopped_at, interval_s, verdicts_json, test_id, project_id,"
 		" keep, metrics_removed_at, sip_removed_at, artifacts_removed_at,"
-		" shards_lost FROM run"
+		" metrics_thinned_at, shards_lost FROM run"
 		" WHERE session_id = $1 AND " RUN_SHOWN
 		" AND (CAST($2 AS TEXT) IS NULL OR kiosk_id = $2)";
 	const struct db_value params[] = {db_text(session_id),

@@ -4,12 +4,13 @@
 #include "control/server/store/store_db.h"
 #include "control/server/store/store_removal.h"
 #include "control/server/store/store_run_internal.h"
+#include "control/server/store/store_thinning.h"
 
 #include <errno.h>
 
-/* Bytes of a row's fixed columns with its place in the indexes, as measured in
- * SQLite: 100000 rows of points without sketches take 11.5 MB. */
-#define ROW_BYTES "115"
+#define TEXT_OF(value)  #value
+#define VALUE_OF(value) TEXT_OF(value)
+#define ROW_BYTES       VALUE_OF(RETENTION_ROW_BYTES)
 
 const char *retention_kind_name(enum retention_kind kind)
 {
@@ -168,6 +169,7 @@ static int run_row(const struct db_value *row, size_t columns, void *arg)
 		.id = row[0].integer,
 		.stopped_at = row[1].integer,
 		.keep = row[2].integer != 0,
+		.dense = row[7].integer != 0,
 		.bytes = {[RETENTION_METRICS] = row[3].integer,
 			  [RETENTION_SIP] = row[4].integer,
 			  [RETENTION_ARTIFACTS] = row[5].integer,
@@ -181,13 +183,16 @@ static int run_row(const struct db_value *row, size_t columns, void *arg)
 
 int store_retention_each(struct store *s, retention_run_h *run_h, void *arg)
 {
+	const struct db_value interval = DB_I(THIN_INTERVAL_S);
 	struct reading reading = {run_h, arg};
 	int err = db_query(store_reader(s),
 			   "SELECT r.id, r.stopped_at, r.keep, z.metrics, "
-			   "z.sip, z.artifacts, z.events FROM run r JOIN "
-			   "run_size z ON z.run_id = r.id WHERE " OVER
-			   " ORDER BY r.stopped_at, r.id",
-			   NULL, 0, run_row, &reading);
+			   "z.sip, z.artifacts, z.events, CASE WHEN "
+			   "r.interval_s < $1 AND r.metrics_thinned_at IS NULL "
+			   "AND r.metrics_removed_at IS NULL THEN 1 ELSE 0 END "
+			   "FROM run r JOIN run_size z ON z.run_id = r.id "
+			   "WHERE " OVER " ORDER BY r.stopped_at, r.id",
+			   &interval, 1, run_row, &reading);
 
 	return err < 0 ? err : 0;
 }
@@ -221,6 +226,9 @@ static int mark_kind(struct db *db, int64_t run_id, enum retention_kind kind,
 	if (err >= 0 && kind == RETENTION_ARTIFACTS) /* a backup reads them */
 		err = db_query(db, "DELETE FROM artifact WHERE run_id = $1",
 			       params, 1, NULL, NULL);
+	if (err >= 0 && kind == RETENTION_METRICS) /* nothing is left to thin */
+		err = db_query(db, "DELETE FROM thinning WHERE run_id = $1",
+			       params, 1, NULL, NULL);
 	return err < 0 ? err
 		       : removal_add(db, run_id, retention_kind_name(kind));
 }
@@ -243,6 +251,8 @@ static int mark_run(struct db *db, const struct retention_mark *mark,
 		if (mark->kinds & 1u << k)
 			err = mark_kind(db, mark->run_id,
 					(enum retention_kind)k, now_ms);
+	if (err >= 0 && mark->kinds & RETENTION_THIN)
+		err = thinning_add(db, mark->run_id, now_ms);
 	return err < 0 ? err : 0;
 }
 

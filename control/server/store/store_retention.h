@@ -24,11 +24,20 @@ enum retention_kind {
 /** "metrics", "sip", "artifacts", "runs". */
 const char *retention_kind_name(enum retention_kind kind);
 
+/* Besides these, a bit of what is due: the metrics are to be thinned
+ * (store_thinning.h). */
+#define RETENTION_THIN (1u << RETENTION_KINDS)
+
+/* Bytes of a row's fixed columns with its place in the indexes, as measured in
+ * SQLite: 100000 rows of points without sketches take 11.5 MB. */
+#define RETENTION_ROW_BYTES 115
+
 /* A run that is over and measured. */
 struct retention_run {
 	int64_t id;
 	int64_t stopped_at; /* ms since 1970 */
 	bool keep;
+	bool dense;                     /* it has metrics that can be thinned */
 	int64_t bytes[RETENTION_KINDS]; /* stored; RETENTION_RUN: all of it */
 };
 
@@ -63,12 +72,13 @@ int store_retention_each(struct store *s, retention_run_h *run_h, void *arg);
 /* What is to be deleted of one run. */
 struct retention_mark {
 	int64_t run_id;
-	unsigned kinds; /* bits 1u << enum retention_kind */
+	unsigned kinds; /* bits 1u << enum retention_kind, RETENTION_THIN */
 };
 
 /**
  * Mark data as deleted, in one transaction: from now on it is shown nowhere; the
- * rows and files are left to store_removal_step(). Runs that were given `keep`
+ * rows and files are left to store_removal_step(). Metrics that are to be thinned are
+ * left to store_thinning_step(). Runs that were given `keep`
  * or were deleted meanwhile are left out.
  * @param text  what is deleted, for the audit log
  * @return 0; -EIO; -EBUSY

@@ -64,6 +64,8 @@ static const struct column columns[] = {
 	{"metrics_removed_at", "r.metrics_removed_at", NULL, COLUMN_TIME},
 	{"sip_removed_at", "r.sip_removed_at", NULL, COLUMN_TIME},
 	{"artifacts_removed_at", "r.artifacts_removed_at", NULL, COLUMN_TIME},
+	{"metrics_thinned_at", "r.metrics_thinned_at", NULL, COLUMN_TIME},
+	{"interval_s", "r.interval_s", NULL, COLUMN_INT},
 };
 
 /* the first columns: listings can be sorted and filtered by them
