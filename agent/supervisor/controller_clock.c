@@ -18,10 +18,12 @@ int64_t controller_clock_error_ns(const struct controller_clock *c,
 }
 
 void controller_clock_read(struct controller_clock *c, int64_t sent_ns,
-			   int64_t done_ns, int64_t server_us)
+			   int64_t done_ns, int64_t server_us,
+			   int64_t server_error_us)
 {
 	const int64_t half_ns = (done_ns - sent_ns) / 2;
-	const int64_t error_ns = half_ns + UNIT_NS / 2;
+	const int64_t error_ns =
+		half_ns + UNIT_NS / 2 + server_error_us * NS_PER_US;
 
 	if (c->known && controller_clock_error_ns(c, done_ns) < error_ns)
 		return;

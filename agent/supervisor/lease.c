@@ -24,6 +24,8 @@
 #define GO_TOGETHER_MS 20
 /* Likewise of the first step, until each process has started and set up its job. */
 #define GO_FIRST_MS 500
+/* An answer whose time is known worse tells no start of calls. */
+#define CLOCK_ERROR_US_MAX 60000000
 /* Long enough for a prompt of 64 MiB over 1 Mbit/s. */
 #define PROMPT_S 600
 
@@ -250,11 +252,14 @@ static bool is_disowned(struct lease *l,
 static void clock_read(struct lease *l, const struct http_client_answer *answer)
 {
 	const json_t *time = json_object_get(answer->body, "server_time");
+	const json_int_t error_us = json_integer_value(
+		json_object_get(answer->body, "server_time_error_us"));
 
-	if (json_is_integer(time))
+	if (json_is_integer(time) && error_us >= 0 &&
+	    error_us <= CLOCK_ERROR_US_MAX)
 		controller_clock_read(&l->clock, answer->sent_ns,
-				      answer->done_ns,
-				      json_integer_value(time));
+				      answer->done_ns, json_integer_value(time),
+				      error_us);
 }
 
 static void on_renewed(const struct http_client_answer *answer, void *arg)

@@ -14,6 +14,7 @@ from balancer import Balancer
 from bench import Bench, Logged, evidence, stream
 from controller import Controller
 from fake_agent import FakeAgent, together
+from program_clock import Clock
 from receiver import Receiver
 from test_api_project_runs import TIMES, Lab
 from test_schedules import from_now, make, outcomes
@@ -341,10 +342,9 @@ def agent_name(agent):
     return f"agent at {agent.controller.url}"
 
 
-def test_a_step_begins_at_both(pair, lab):
-    """The roles of a run report to different controllers: the barrier holds them
-    together."""
-    a, _ = pair
+def started_at_both(controllers, lab):
+    """Start a run of two roles. @return (agent, job, start's answer) of each, one at each controller"""
+    a, _ = controllers
     project = lab.make("projects", name="barrier")
     credentials = lab.make("credential-pools", name="users", credentials=[
         {"username": "u", "password": "x"}])
@@ -353,17 +353,49 @@ def test_a_step_begins_at_both(pair, lab):
             {"type": "register", "role": role, "target_pool": lab.target,
              "credential_pool": credentials} for role in ("caller", "callee")]])
     agents = [FakeAgent(c, lab.token, f"agent {n}", capacity=1)
-              for n, c in enumerate(pair)]
+              for n, c in enumerate(controllers)]
     a.api("POST", f"/tests/{test}/run", {})
     jobs = [found for found in together(*[lambda x=x: x.jobs(1) for x in agents])]
     held = [(agent, job) for agent, found in zip(agents, jobs) for job in found.values()]
     assert len(held) == 2
-    for agent, job in held:
-        assert agent.start(job).ok
+    answers = [agent.start(job) for agent, job in held]
+    assert all(x.ok for x in answers)
+    return [(*h, x.json()) for h, x in zip(held, answers)]
+
+
+def test_a_step_begins_at_both(pair, lab):
+    """The roles of a run report to different controllers: the barrier holds them
+    together."""
+    held = started_at_both(pair, lab)
     answers = together(*[lambda h=h: h[0].barrier(h[1], 0) for h in held])
     assert [x.status_code for x in answers] == [200, 200]
-    for agent, job in held:
+    for agent, job, _ in held:
         assert agent.finish(job).ok
+
+
+def test_they_go_by_the_clock_of_the_database(database, tmp_path, monkeypatch):
+    """The clock of one is ten minutes ahead of the other's: times that they share are the same, no lease is lost."""
+    with Controller(database=database, **CONF) as a:
+        b, clock = beside(a), Clock(tmp_path)
+        clock.set_forward(600)
+        with monkeypatch.context() as patch:
+            clock.preload(patch)
+            b.start()
+        try:
+            held = started_at_both((a, b), Lab(a))
+            times = [(x["server_time"], x["server_time_error_us"]) for *_, x in held]
+            now = float(postgresql.server().sql("SELECT extract(epoch FROM clock_timestamp())")) * 1e6
+            assert all(0 < error < 10e6 and abs(now - t) < 120e6 for t, error in times), (now, times)
+            answers = together(*[lambda h=h: h[0].barrier(h[1], 0) for h in held])
+            assert [x.status_code for x in answers] == [200, 200]
+            assert all(0 <= x.json()["go_in_ms"] <= 250 for x in answers), [x.text for x in answers]
+            run, = a.api("GET", "/runs")["runs"]
+            # both have swept by now
+            until(lambda: all(c.api("GET", f"/runs/{run['id']}")["run"]["phase"] == "running" for c in (a, b)))
+            for agent, job, _ in held:
+                assert agent.finish(job).ok
+        finally:
+            b.close()
 
 
 # ---- what happens by itself ----

@@ -4,6 +4,7 @@
 #include "conf/controller_conf.h"
 #include "control/server/request/controller.h"
 #include "control/server/run/run.h"
+#include "control/server/store/lease_clock.h"
 #include "control/server/store/store.h"
 
 #include <errno.h>
@@ -14,6 +15,22 @@
 
 /* A longer reason is cut: refusing it would lose the outcome. */
 #define REASON_BYTES 900
+
+/* @param body  taken over; NULL: out of memory */
+static json_t *with_time(json_t *body)
+{
+	json_t *time = json_pack("{s:I, s:I}", "server_time",
+				 (json_int_t)lease_clock_ms() * 1000,
+				 "server_time_error_us",
+				 (json_int_t)lease_clock_error_us());
+
+	if (!body || !time || json_object_update(body, time)) {
+		json_decref(body);
+		body = NULL;
+	}
+	json_decref(time);
+	return body;
+}
 
 void agent_lease_start(struct request *req, struct reply *rep)
 {
@@ -35,10 +52,10 @@ void agent_lease_start(struct request *req, struct reply *rep)
 		agent_refuse(rep, err);
 		return;
 	}
-	reply_json(rep, 200,
-		   json_pack("{s:I, s:I}", "lease_s",
-			     (json_int_t)request_conf(req)->lease_s,
-			     "server_time", (json_int_t)store_now_ms() * 1000));
+	reply_json(
+		rep, 200,
+		with_time(json_pack("{s:I}", "lease_s",
+				    (json_int_t)request_conf(req)->lease_s)));
 }
 
 /* Read when a shard began its calls. @return false: rep is a 422 */
@@ -91,10 +108,9 @@ void agent_lease_renew(struct request *req, struct reply *rep)
 		return;
 	}
 	reply_json(rep, 200,
-		   json_pack("{s:I, s:s, s:I}", "lease_s",
-			     (json_int_t)request_conf(req)->lease_s, "command",
-			     command, "server_time",
-			     (json_int_t)store_now_ms() * 1000));
+		   with_time(json_pack("{s:I, s:s}", "lease_s",
+				       (json_int_t)request_conf(req)->lease_s,
+				       "command", command)));
 }
 
 void agent_lease_barrier(struct request *req, struct reply *rep)
