@@ -2,17 +2,22 @@
 
 The other files run on it with OFFHOOK_TEST_STORE=postgresql (docs/internals/testing.md).
 """
+import contextlib
+import os
 import signal
 import subprocess
 import threading
 import time
 
+import psycopg2
 import pytest
+import requests
 
 import postgresql
 from controller import Controller
 from fake_agent import FakeAgent
 from test_artifacts import scenario
+from test_time_limits import TimedController
 
 PASSWORD = "pg-secret-4711"
 
@@ -199,3 +204,89 @@ def test_the_master_key_is_rotated(own_server, database):
         assert len(c.api("GET", "/credential-pools")["credential_pools"]) == 1
         boxes = own_server.sql("SELECT count(password_box) FROM credential", database)
         assert int(boxes) == 1
+
+
+class Change(threading.Thread):
+    """A request that is answered meanwhile: a project is made, or the first one is renamed."""
+
+    def __init__(self, c, name, method="POST"):
+        super().__init__(daemon=True)
+        self._request = (method, f"{c.url}/api/v2/projects" + ("/1" if method == "PUT" else ""))
+        self._more = {"json": {"name": name}, "auth": c.keys["admin"], "timeout": 120}
+        self.answer = None
+        self.start()
+
+    def run(self):
+        self.answer = requests.request(*self._request, **self._more)
+
+    def status(self):
+        return self.answer.status_code if self.answer is not None else None
+
+
+def waits_for_a_lock(own_server):
+    return own_server.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") != "0"
+
+
+def test_a_lock_is_waited_for_so_long(own_server, database):
+    """5 s; and a statement that the server cancels, as it does after 30 s, is 503 as well."""
+    own_server.sql("ALTER SYSTEM SET log_statement = 'all'")
+    own_server.sql("SELECT pg_reload_conf()")
+    with Controller(database=own_server.uri(database)) as c, \
+            contextlib.closing(psycopg2.connect(own_server.uri(database))) as other:
+        lock = other.cursor()
+        lock.execute("LOCK TABLE project IN EXCLUSIVE MODE")
+        first = Change(c, "first")
+        until(lambda: waits_for_a_lock(own_server))
+        other.rollback()
+        until(first.status)
+        assert first.status() == 201
+
+        lock.execute("LOCK TABLE project IN EXCLUSIVE MODE")
+        began = time.monotonic()
+        late = Change(c, "late")
+        until(late.status)
+        assert late.status() == 503 and late.answer.headers["Retry-After"]
+        assert time.monotonic() - began >= 5
+        assert "canceling statement due to lock timeout" in own_server.log_file.read_text()
+
+        cancelled = Change(c, "cancelled")
+        until(lambda: waits_for_a_lock(own_server))
+        own_server.sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+        until(cancelled.status)
+        assert cancelled.status() == 503 and cancelled.answer.headers["Retry-After"]
+        other.rollback()
+        assert projects(c) == ["first"]
+    assert "SET statement_timeout = '30s'" in own_server.log_file.read_text()
+    own_server.sql("ALTER SYSTEM RESET log_statement")
+    own_server.sql("SELECT pg_reload_conf()")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_an_answer_is_waited_for_so_long(own_server, database, method):
+    """A writer waits 5 s for the writer before, which waits 35 s for the server."""
+    with TimedController(database=own_server.uri(database), workers=4) as c, \
+            contextlib.closing(psycopg2.connect(own_server.uri(database))) as other:
+        c.api("POST", "/projects", {"name": "before"})
+        other.cursor().execute("LOCK TABLE project IN EXCLUSIVE MODE")
+        lost = Change(c, "lost", method)
+        until(lambda: waits_for_a_lock(own_server))
+        writer, = own_server.sql("SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'").split()
+        os.kill(int(writer), signal.SIGSTOP)
+        try:
+            other.rollback()
+            refused = Change(c, "refused", method)
+            time.sleep(1)
+            c.clock.let_pass(6)
+            until(refused.status)
+            assert refused.status() == 503 and refused.answer.headers["Retry-After"]
+            c.clock.let_pass(20)
+            time.sleep(1)
+            assert lost.status() is None
+            c.clock.let_pass(10)
+            until(lost.status)
+            assert lost.status() == 503 and lost.answer.headers["Retry-After"]
+            assert "the connection was lost: the server does not answer" in c.log()
+        finally:
+            os.kill(int(writer), signal.SIGCONT)
+        until(lambda: c.request("POST", "/projects", {"name": "after"}).ok)
+        assert projects(c) == ["before", "after"]

@@ -50,8 +50,9 @@ struct store {
 	struct db *reader;
 	struct snapshot snapshot;
 	struct {
-		bool begun; /* until the change is written */
-		int err;    /* of its beginning */
+		bool locked; /* edit_lock is held */
+		bool begun;  /* until the change is written */
+		int err;     /* of its beginning */
 	} edit;
 	struct {
 		const char *table; /* NULL: none yet */
@@ -440,7 +441,11 @@ int store_write_end(struct store *s, int result)
 
 void store_edit_begin(struct store *s)
 {
-	pthread_mutex_lock(&s->database->edit_lock);
+	s->edit.locked = lock_for(&s->database->edit_lock, WRITE_WAIT_NS) == 0;
+	if (!s->edit.locked) {
+		s->edit.err = -EBUSY;
+		return;
+	}
 	if (db_dialect(s->reader) != DB_POSTGRESQL)
 		return;
 	/* nobody else writes between what is read now and the change */
@@ -454,5 +459,7 @@ void store_edit_end(struct store *s)
 		give_up(s->database);
 	s->edit.begun = false;
 	s->edit.err = 0;
-	pthread_mutex_unlock(&s->database->edit_lock);
+	if (s->edit.locked)
+		pthread_mutex_unlock(&s->database->edit_lock);
+	s->edit.locked = false;
 }

@@ -53,7 +53,8 @@ struct store *store_free(struct store *s);
 /**
  * Begin a conditional change (If-Match): until store_edit_end() no other thread, and
  * no other process, changes a plain resource. Short, never nested; at most one
- * operation writes within it. If it could not begin, that operation fails.
+ * operation writes within it. If it could not begin, or those before it last too long,
+ * that operation fails with -EBUSY or another error of store_write_begin().
  */
 void store_edit_begin(struct store *s);
 void store_edit_end(struct store *s);

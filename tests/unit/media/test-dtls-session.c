@@ -5,8 +5,12 @@
 
 #include "base/clock.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +22,18 @@
 #define SSRC      0x11223344
 #define FLOOD     400
 #define FRAGMENTS 30 /* fewer than the loop takes per second */
+
+/* The program's clocks are ahead by this. */
+static _Atomic time_t ahead_s;
+
+int clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	const int err = (int)syscall(SYS_clock_gettime, clock, ret);
+
+	if (!err)
+		ret->tv_sec += atomic_load(&ahead_s);
+	return err;
+}
 
 struct world {
 	struct rig rig;
@@ -189,6 +205,25 @@ static void test_wrong_certificate(void **state)
 	assert_int_equal(w->log->total[1].packets, 0);
 }
 
+static void test_silent_peer(void **state)
+{
+	struct world *w = *state;
+	struct media_negotiated n = settled(w, true);
+
+	assert_int_equal(media_session_apply(w->log->session, &n), 0);
+	atomic_store(&ahead_s, 15);
+	rig_run_ms(&w->rig, 50);
+	assert_int_equal(w->log->secured, 0);
+	atomic_store(&ahead_s, 21);
+	rig_run_ms(&w->rig, 50);
+	assert_int_equal(w->log->secured, 1);
+	assert_null(w->log->suite);
+	assert_string_equal(w->log->reason,
+			    "the peer does not finish the DTLS handshake");
+	rig_stop(&w->rig, 1);
+	atomic_store(&ahead_s, 0);
+}
+
 /*
  * The peer's answer reverses the roles and no handshake follows: media
  * continues. Then the peer starts a new handshake, as it may.
@@ -312,7 +347,7 @@ int main(void)
 		TEST(test_large_flights),   TEST(test_wrong_certificate),
 		BOTH(test_turned_roles),    TEST(test_spoiled_active),
 		TEST(test_spoiled_passive), TEST(test_flood_before),
-		TEST(test_not_wanted),
+		TEST(test_not_wanted),      TEST(test_silent_peer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,8 @@
 #include "control/server/retention/policy.h"
+#include "control/server/retention/retention.h"
+#include "control/server/store/store_db.h"
+#include "control/server/store/store_secret.h"
+#include "tests/unit/temp.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -142,6 +146,78 @@ static void test_what_is_gone_is_not_due_again(void **state)
 	assert_int_equal(due(&policy, &run, stored), 0);
 }
 
+/* ---- a plan ---- */
+
+struct stored {
+	struct temp temp;
+	struct secrets *secrets;
+	struct database *database;
+	struct store *store;
+};
+
+static void stored_open(struct stored *s)
+{
+	temp_make(&s->temp);
+	assert_int_equal(secrets_load(&s->secrets, temp_path(&s->temp, "key")),
+			 0);
+	assert_int_equal(database_open(&s->database, temp_path(&s->temp, "db"),
+				       s->secrets),
+			 0);
+	assert_int_equal(store_new(&s->store, s->database), 0);
+}
+
+static void stored_close(struct stored *s)
+{
+	store_free(s->store);
+	database_close(s->database);
+	secrets_free(s->secrets);
+	temp_remove(&s->temp);
+}
+
+static void stored_query(struct stored *s, const char *sql)
+{
+	struct db *db;
+
+	assert_int_equal(store_write_begin(s->store, &db), 0);
+	assert_true(store_write_end(s->store, db_query(db, sql, NULL, 0, NULL,
+						       NULL)) >= 0);
+}
+
+#define RUNS(from, to)                                                      \
+	"WITH RECURSIVE n (i) AS (SELECT " from                             \
+	" UNION ALL SELECT i + 1 FROM n WHERE i < " to ") "                 \
+	"INSERT INTO run (id, session_id, test_name, testcase_name, "       \
+	"project_name, agentpool_id, agentpool_name, phase, status, "       \
+	"conditions_json, record, interval_s, max_duration_s, created_at, " \
+	"stopped_at) SELECT i, 's' || i, '', '', '', 1, '', 'done', "       \
+	"'passed', '[]', 'sip', 1, 1, 1, 1 FROM n"
+#define SIZES(from) \
+	"INSERT INTO run_size SELECT id, 0, 0, 0, 5 FROM run WHERE id >= " from
+
+static void test_plan_names_so_many_runs(void **state)
+{
+	const struct retention_policy policy = {
+		.limits = {[RETENTION_RUN] = {.age_ms = DAY}}};
+	static struct retention_plan plan;
+	struct stored s;
+
+	(void)state;
+	stored_open(&s);
+	stored_query(&s, RUNS("1", "1000"));
+	stored_query(&s, SIZES("1"));
+	assert_int_equal(retention_plan(s.store, &policy, NOW, &plan), 0);
+	assert_int_equal(plan.due[RETENTION_RUN].runs, RETENTION_IDS_MAX);
+	assert_int_equal(plan.due[RETENTION_RUN].ids[999], 1000);
+	stored_query(&s, RUNS("1001", "1003"));
+	stored_query(&s, SIZES("1001"));
+	assert_int_equal(retention_plan(s.store, &policy, NOW, &plan), 0);
+	assert_int_equal(plan.due[RETENTION_RUN].runs, 1003);
+	assert_int_equal(plan.due[RETENTION_RUN].bytes, 5 * 1003);
+	assert_int_equal(plan.due[RETENTION_RUN].ids[0], 1);
+	assert_int_equal(plan.due[RETENTION_RUN].ids[999], 1000);
+	stored_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +229,7 @@ int main(void)
 		cmocka_unit_test(test_a_whole_run_stands_alone),
 		cmocka_unit_test(test_kept_runs_stay_and_count),
 		cmocka_unit_test(test_what_is_gone_is_not_due_again),
+		cmocka_unit_test(test_plan_names_so_many_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
