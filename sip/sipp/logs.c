@@ -274,23 +274,35 @@ void sipp_errors_release(struct sipp_errors *e)
 }
 
 /* An entry begins "2026-11-28\t11:15:24.699046\t1795864524.699046: ". @return its
- * sentence; NULL: the line continues an entry */
-static const char *sentence_of(const char *line)
+ * sentence; NULL: none begins here */
+static const char *stamp_skip(const char *text)
 {
 	static const char shape[] = "9999-99-99\t99:99:99.999999\t";
 	size_t i;
 
 	for (i = 0; shape[i]; i++) {
-		bool digit = line[i] >= '0' && line[i] <= '9';
+		bool digit = text[i] >= '0' && text[i] <= '9';
 
-		if (shape[i] == '9' ? !digit : line[i] != shape[i])
+		if (shape[i] == '9' ? !digit : text[i] != shape[i])
 			return NULL;
 	}
-	i += strspn(line + i, "0123456789.");
-	if (line[i] != ':')
+	i += strspn(text + i, "0123456789.");
+	if (text[i] != ':')
 		return NULL;
 	i++;
-	return line + i + strspn(line + i, " ");
+	return text + i + strspn(text + i, " ");
+}
+
+/* An entry that ends with a message in quotes has no line feed: the next one begins behind
+ * the quote. @return its sentence; NULL: the line continues an entry */
+static const char *sentence_of(const char *line)
+{
+	const char *sentence = stamp_skip(line);
+
+	for (const char *quote = strchr(line, '\''); !sentence && quote;
+	     quote = strchr(quote + 1, '\''))
+		sentence = stamp_skip(quote + 1);
+	return sentence;
 }
 
 static void sentence_tell(struct sipp_errors *e)

@@ -4,6 +4,7 @@ import itertools
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -190,6 +191,47 @@ def test_faults_of_a_scenario(bench, ports):
                          ("command.xml", "command.xml, line 2: <exec command> runs a shell")):
         done, _ = run(bench, [[place(bench, name, ports.silent)]])
         assert done["status"] == "errored" and reason in done["result_description"], done
+
+
+def test_errors_that_are_quoted(bench, ports):
+    """20 of SIPp's sentences, and how many more there were."""
+    done, report = run(bench, [
+        [take(ports.phone)],
+        [place(bench, "unexpected.xml", ports.phone, sipp_options=["-l", "25", "-m", "25", "-r", "100"])]])
+    assert done["status"] == "failed"
+    end = ended(report, "caller")
+    assert end["counters"]["FailedUnexpectedMessage"] == 25
+    assert len(end["errors"]) == 20 and end["errors_left_out"] >= 5, end
+
+
+@pytest.mark.parametrize("length, too_large", [(4 << 20, False), ((4 << 20) + 1, True)])
+def test_length_of_a_scenario(bench, ports, length, too_large):
+    """SIPp itself may refuse one that long."""
+    name = f"length-{length}.xml"
+    text = (FILES / "uac.xml").read_bytes()
+    upload(bench, name, text + b" " * (length - len(text)))
+    done, _ = run(bench, [[take(ports.phone)], [place(bench, name, ports.phone)]])
+    assert (f"client sipp: {name} is too large" in done["result_description"]) == too_large, done
+    assert done["status"] == "errored" or not too_large
+
+
+def test_a_call_that_does_not_end_when_the_run_is_stopped(bench, ports):
+    """SIPp waits for its calls: it is killed."""
+    test = bench.api("POST", "/tests", make(bench, [
+        [take(ports.phone)],
+        [place(bench, "uac.xml", ports.phone, sipp_options=["-m", "1", "-d", "600000"])]]))["test"]
+    session = bench.start(test["id"])
+    until = time.monotonic() + 60
+    while not any(m["line"].startswith("ACK ") for m in bench.report(session)["messages"]):
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    bench.api("POST", f"/runs/{session}/stop")
+    done = bench.wait(session)
+    assert done["status"] == "stopped", done
+    report = bench.report(session)
+    for role in ("caller", "callee"):
+        end = ended(report, role)
+        assert end["end"] == "ended by the agent" and "status" not in end, end
 
 
 @pytest.mark.parametrize("more, pointer, words", [

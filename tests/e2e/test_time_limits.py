@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import time
@@ -12,6 +13,7 @@ import pytest
 
 from controller import Controller
 from program_clock import Clock
+from test_local import SMALL
 
 LOOK_S = 0.3  # until a program has seen that time has passed
 
@@ -217,3 +219,33 @@ def test_command_line_without_an_answer(silent, build, tmp_path, arguments, answ
                         OFFHOOK_URL=f"http://127.0.0.1:{silent.port}")
     assert done.returncode == 3, done
     assert int(re.search(r"timed out after (\d+) milliseconds", done.stdout)[1]) >= limit * 1000
+
+
+# ---- programs of a command ----
+
+CONTROLLER = """#!/bin/sh
+case "$*" in
+*--create-key*) echo '{"public_key": "a", "secret": "b"}' ;;
+*) echo "the disk is slow" >&2; touch "${0%/*}/started"; exec sleep 1000 ;;
+esac
+"""
+
+
+def test_a_controller_of_local_that_does_not_start(build, tmp_path):
+    (tmp_path / "small.yaml").write_text(SMALL)
+    offhook, _ = [shutil.copy(build / name, tmp_path) for name in ("offhook", "offhook-records")]
+    controller = tmp_path / "offhook-controller"
+    controller.write_text(CONTROLLER)
+    controller.chmod(0o755)
+    clock = Clock(tmp_path)
+    with subprocess.Popen([offhook, "local", "small.yaml"], cwd=tmp_path, text=True, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          env={**os.environ, **clock.environment(), "TMPDIR": str(tmp_path)}) as program:
+        until((tmp_path / "started").exists)
+        clock.let_pass(45)
+        time.sleep(LOOK_S)
+        assert program.poll() is None
+        clock.let_pass(16)
+        output, _ = program.communicate(timeout=60)
+    assert program.returncode == 3
+    assert "offhook-controller did not start within 60 s; its log ends:\nthe disk is slow\n" in output, output

@@ -332,6 +332,16 @@ static bool find_url(struct local_system *s)
 	return found;
 }
 
+/* Complain about a controller that does not listen. */
+static int too_slow(const struct local_system *s)
+{
+	fprintf(stderr,
+		"offhook: %s did not start within %d s; its log ends:\n",
+		CONTROLLER, (int)(START_NS_MAX / NS_PER_S));
+	print_log_tail(s, "controller");
+	return CLI_EXIT_ERRORED;
+}
+
 static int start_controller(struct local_system *s)
 {
 	char conf[PATH_BYTES];
@@ -350,7 +360,7 @@ static int start_controller(struct local_system *s)
 	while (!status && !find_url(s)) {
 		status = local_system_pause(s);
 		if (!status && clock_mono_ns() > until_ns)
-			status = cannot_start(CONTROLLER, -ETIMEDOUT);
+			status = too_slow(s);
 	}
 	return status;
 }

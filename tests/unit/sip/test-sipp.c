@@ -189,7 +189,13 @@ static void test_errors(void **state)
 		"Via: SIP/2.0/UDP 127.0.0.1:5998\n\n'.\n"
 		"2026-11-28\t11:15:25.000000\t1795864525.000000: a\tb\x01\n"
 		"2026-11-28\t11:15:25.000000\t1795864525.000000: \n"
-		"2026-11-28 11:15:25.000000 of another shape: no\n";
+		"2026-11-28 11:15:25.000000 of another shape: no\n"
+		"2026-11-28\t11:15:26.000000\t1795864526.000000: 'it', "
+		"received 'SIP/2.0 200 OK\n\n"
+		"'2026-11-28\t11:15:27.000000\t1795864527.000000: behind "
+		"a header, received 'SIP/2.0 200 OK\n\na=b"
+		"'2026-11-28\t11:15:28.000000\t1795864528.000000: behind "
+		"a body\n";
 	struct sipp_errors e;
 
 	(void)state;
@@ -207,7 +213,10 @@ static void test_errors(void **state)
 			told,
 			"Aborting call on unexpected message for Call-Id "
 			"'1-2@127.0.0.1': while expecting '200' (index 3), "
-			"received 'SIP/2.0 404 Not Found\na b \n");
+			"received 'SIP/2.0 404 Not Found\na b \n"
+			"'it', received 'SIP/2.0 200 OK\n"
+			"behind a header, received 'SIP/2.0 200 OK\n"
+			"behind a body\n");
 		sipp_errors_release(&e);
 	}
 }
