@@ -10,6 +10,7 @@ import pytest
 
 from agent import children
 from engine import Engine, target
+from program_clock import Clock
 from second_client import NEEDED, OURS, SIP, THEIRS, Pair, folder_fixture  # noqa: F401
 
 pytestmark = NEEDED
@@ -115,3 +116,58 @@ def test_without_the_package_the_reason_says_so(build, ports, namespaces, mount,
                                    "-c", hide, "sh")) as finish:
         assert finish["outcome"] == "error" and missing in finish["reason"], finish
         assert "install the package baresip-core on this agent" in finish["reason"]
+
+
+SLOW = """#!/bin/sh
+echo the disk is slow
+exec sleep 1000
+"""
+
+
+def test_it_does_not_start_in_time(build, ports, namespaces, folder, tmp_path, monkeypatch):
+    slow = tmp_path / "baresip"
+    slow.write_text(SLOW)
+    slow.chmod(0o755)
+    clock = Clock(tmp_path)
+    clock.preload(monkeypatch)
+    with Engine(build, "caller", [[{"type": "call", "client": "baresip", "dial_destination": "1002",
+                                    "target": target(THEIRS, SIP)}]], ports, bind=OURS,
+                settings={"sandbox": "off"},  # it lets an engine execute the real one only
+                prefix=("ip", "netns", "exec", namespaces[0], "unshare", "-m", "sh", "-c",
+                        f"mount --bind {slow} /usr/bin/baresip && exec \"$@\"", "sh")) as e:
+        e.go(0)
+        e.until(lambda: e.finish or children(e._process.pid), "baresip is started")
+        for _ in range(12):
+            clock.let_pass(1)
+            e.pump(0.05)
+        assert not e.finish
+        for _ in range(4):
+            clock.let_pass(1)
+            e.pump(0.05)
+        e.until(lambda: e.finish, "the end", 60)
+        assert e.finish["outcome"] == "error"
+        assert "baresip did not start within 15 s: the disk is slow" in e.finish["reason"], e.finish
+    assert not list(folder.iterdir())
+
+
+def is_controlled(namespace):
+    """The agent has its control connection to baresip."""
+    return "baresip" in subprocess.run(["ip", "netns", "exec", namespace, "ss", "-Htnp", "state", "established"],
+                                       check=True, capture_output=True, text=True).stdout
+
+
+def test_a_registration_without_an_answer(build, ports, namespaces, tmp_path, monkeypatch):
+    clock = Clock(tmp_path)
+    clock.preload(monkeypatch)
+    with Engine(build, "caller", [[{"type": "register", "client": "baresip", "credentials": [{"username": "1001"}],
+                                    "target": target(THEIRS, SIP)}]], ports, bind=OURS,
+                prefix=("ip", "netns", "exec", namespaces[0])) as e:
+        e.go(0)
+        e.until(lambda: e.sent("REGISTER ") and is_controlled(namespaces[0]), "it registers")
+        clock.let_pass(28)
+        e.pump(0.5)
+        assert "REGISTER_FAIL" not in e.states()
+        clock.let_pass(5)
+        e.until(lambda: "REGISTER_FAIL" in e.states(), "it failed", 60)
+        e.end()
+        assert e.finish["outcome"] == "failed" and "no answer within 32 s" in e.finish["reason"], e.finish

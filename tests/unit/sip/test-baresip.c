@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "sip/baresip/event.h"
+#include "sip/baresip/internal.h"
 #include "sip/baresip/netstring.h"
 #include "sip/baresip/trace.h"
 
@@ -238,6 +239,30 @@ static void test_line_within_a_trace(void **state)
 	}
 }
 
+static void test_calls_have_a_ceiling(void **state)
+{
+	/* of more than one word: refused once there is room */
+	static const struct sip_call_params params = {.uri = "a b"};
+	struct le calls[BARESIP_CALLS_MAX] = {0};
+	struct baresip_account account = {0};
+	struct sip_call *call = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < BARESIP_CALLS_MAX; i++) {
+		assert_int_equal(
+			baresip_call_dial(&call, (struct sip_account *)&account,
+					  &params),
+			-EINVAL);
+		list_append(&account.calls, &calls[i], &calls[i]);
+	}
+	assert_int_equal(baresip_call_dial(&call,
+					   (struct sip_account *)&account,
+					   &params),
+			 -EBUSY);
+	assert_null(call);
+	list_clear(&account.calls);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,6 +272,7 @@ int main(void)
 		cmocka_unit_test(test_trace_in_any_pieces),
 		cmocka_unit_test(test_trace_that_cannot_be),
 		cmocka_unit_test(test_line_within_a_trace),
+		cmocka_unit_test(test_calls_have_a_ceiling),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
