@@ -20,6 +20,7 @@ from test_artifacts import scenario
 from test_time_limits import TimedController
 
 PASSWORD = "pg-secret-4711"
+TIMES = {"poll_s": 1, "lease_s": 600, "renew_s": 100}
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +190,109 @@ def test_a_run_goes_on_after_the_server_was_away(own_server, database):
 def finished(c, run):
     answer = c.request("GET", f"/runs/{run}")  # 503 while its thread connects again
     return answer.ok and answer.json()["run"]["is_finished"]
+
+
+ORPHANS = "SELECT count(*) FROM point p WHERE NOT EXISTS (SELECT 1 FROM series s WHERE s.id = p.series_id)"
+
+
+def point(t):
+    return {"role": "caller", "dir": "in", "measure": "rtp_mos", "t": t, "n": 1, "min": 4, "max": 4, "avg": 4,
+            "median": 4, "p75": 4, "p90": 4, "p95": 4, "stddev": 0}
+
+
+def running(c):
+    """@return (role, agent, job) of a run in progress"""
+    pool = c.api("POST", "/agent-pools", {"name": "pool"})["agent_pool"]
+    agent = FakeAgent(c, pool["join_token"], "a")
+    scenario(c, pool)
+    job, = agent.jobs(1).values()
+    assert agent.start(job).ok
+    return job["role"], agent, job
+
+
+def test_no_point_without_its_series(own_server, database):
+    """A point has no foreign key: an upload keeps its series, and a series takes its points along. Whoever
+    deletes them meanwhile, each point that is stored has a series, and none that was accepted is lost."""
+    db = postgresql.Connection(own_server.uri(database))
+
+    def number(sql, *values):
+        found = db.execute(sql, values).fetchone()[0]
+        db.commit()
+        return found
+
+    def waits():
+        return number("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+                      "AND wait_event_type = 'Lock'")
+
+    with Controller(database=own_server.uri(database), **TIMES) as c:
+        role, agent, job = running(c)
+        mine = {**point(1700000000), "role": role}
+        assert agent.upload(job, "stats", [mine]).ok
+        run = number("SELECT id FROM run")
+        assert number("SELECT count(*) FROM point") == 1
+        assert number("SELECT count(*) FROM pg_constraint WHERE conrelid = 'point'::regclass AND contype = 'f'") == 0
+        # deleted while an upload wants them: it waits, and makes them again
+        other = postgresql.Connection(own_server.uri(database))
+        other.execute("DELETE FROM series WHERE run_id = ?", (run,))
+        answers = []
+        thread = threading.Thread(target=lambda: answers.append(
+            agent.upload(job, "stats", [{**mine, "t": mine["t"] + 10}])))
+        thread.start()
+        until(lambda: waits() or answers)
+        assert not answers
+        other.commit()
+        other.close()
+        thread.join()
+        assert answers[0].ok, answers[0].text
+        assert number(ORPHANS) == 0
+        assert number("SELECT count(*) FROM point p JOIN series s ON s.id = p.series_id WHERE s.run_id = ?", run) == 1
+        # deletion of the run takes series and points along
+        number("WITH gone AS (DELETE FROM run RETURNING 1) SELECT count(*) FROM gone")
+        assert number("SELECT count(*) FROM series") == number("SELECT count(*) FROM point") == 0
+    db.close()
+
+
+def test_a_deletion_waits_for_an_upload(own_server, database):
+    """The other way round: what an upload has locked is not deleted before its points are there."""
+    uri = own_server.uri(database)
+    with Controller(database=uri, **TIMES) as c:
+        role, agent, job = running(c)
+        assert agent.upload(job, "stats", [{**point(1700000000), "role": role}]).ok
+        # the upload is held in its transaction, behind the lock of its series
+        holder = postgresql.Connection(uri)
+        holder.execute("CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+                       "PERFORM pg_advisory_xact_lock(4712); RETURN NEW; END $$")
+        holder.execute("CREATE TRIGGER hold BEFORE INSERT ON point FOR EACH ROW EXECUTE FUNCTION hold()")
+        holder.commit()
+        holder.execute("SELECT pg_advisory_lock(4712)")
+        upload = threading.Thread(target=lambda: agent.upload(
+            job, "stats", [{**point(1700000010), "role": role}]))
+        upload.start()
+        look = postgresql.Connection(uri)
+
+        def waiting(query):
+            found = look.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "
+                                 "wait_event_type = 'Lock' AND query LIKE ?", (query,)).fetchone()[0]
+            look.commit()
+            return found
+
+        until(lambda: waiting("INSERT INTO %point%"))
+        deleter = postgresql.Connection(uri)
+
+        def delete():
+            deleter.execute("DELETE FROM series")
+            deleter.commit()
+
+        deletion = threading.Thread(target=delete)
+        deletion.start()
+        until(lambda: waiting("DELETE FROM series%") or not deletion.is_alive())
+        assert deletion.is_alive()
+        holder.execute("SELECT pg_advisory_unlock(4712)")
+        upload.join()
+        deletion.join()
+        assert look.execute("SELECT count(*) FROM point").fetchone()[0] == 0
+        for connection in (holder, look, deleter):
+            connection.close()
 
 
 def test_the_master_key_is_rotated(own_server, database):

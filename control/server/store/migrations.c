@@ -56,6 +56,21 @@ static int leases_by_shard(struct db *db)
 			     "(run_id, role, shard)");
 }
 
+/* PostgreSQL checks the reference of each point by itself, a third of what a point costs its
+ * server. Instead an upload locks its series (store_ingest.c), so that they stay until its
+ * points are committed, and a series takes its points with it. */
+static int points_without_key(struct db *db)
+{
+	if (db_dialect(db) != DB_POSTGRESQL)
+		return 0;
+	return db_script(db,
+			 "ALTER TABLE point DROP CONSTRAINT "
+			 "point_series_id_fkey;"
+			 "CREATE TRIGGER series_points AFTER DELETE ON series "
+			 "BEGIN DELETE FROM point WHERE series_id = OLD.id; "
+			 "END;");
+}
+
 const struct migration migrations[] = {
 	{10, "base", schema_010, NULL},
 	{11, "verdicts of runs", schema_011, NULL},
@@ -133,6 +148,8 @@ const struct migration migrations[] = {
 	 "series_id INTEGER NOT NULL, t INTEGER NOT NULL, "
 	 "PRIMARY KEY (run_id)) WITHOUT ROWID;",
 	 NULL},
+	{25, "points without a foreign key on PostgreSQL", NULL,
+	 points_without_key},
 };
 
 const size_t migration_count = sizeof(migrations) / sizeof(*migrations);

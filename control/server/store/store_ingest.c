@@ -162,6 +162,16 @@ static int id_row(const struct db_value *row, size_t columns, void *arg)
 	return 0;
 }
 
+/* PostgreSQL: the series stay until the transaction ends, in the place of a foreign key of
+ * each point (migrations.c, 25). A transaction that deletes them is waited for, and what it
+ * deleted is not found. SQLite has one writer, and the key. */
+#define STAYS " FOR KEY SHARE"
+#define SERIES_ID                                                    \
+	"SELECT id FROM series WHERE run_id = $1 AND role = $2 AND " \
+	"dir = $3 AND measure = $4"
+#define SERIES_OF \
+	"SELECT id, dir, measure FROM series WHERE run_id = $1 AND role = $2"
+
 /* Make a series that was not there a moment ago, unless another controller has
  * made it meanwhile. */
 static int series_id(struct db *db, const struct lease_view *v,
@@ -178,9 +188,7 @@ static int series_id(struct db *db, const struct lease_view *v,
 			 LEASE_PARAMS(params));
 	if (err < 0)
 		return err;
-	return lease_integer(db,
-			     "SELECT id FROM series WHERE run_id = $1 AND "
-			     "role = $2 AND dir = $3 AND measure = $4",
+	return lease_integer(db, db_choose(db, SERIES_ID, SERIES_ID STAYS),
 			     LEASE_PARAMS(params), ret);
 }
 
@@ -188,9 +196,7 @@ static int find_series(struct db *db, const struct lease_view *v,
 		       struct points *points, size_t count)
 {
 	const struct db_value params[] = {DB_I(v->run_id), db_text(v->role)};
-	int err = db_query(db,
-			   "SELECT id, dir, measure FROM series WHERE "
-			   "run_id = $1 AND role = $2",
+	int err = db_query(db, db_choose(db, SERIES_OF, SERIES_OF STAYS),
 			   LEASE_PARAMS(params), id_row, points);
 
 	if (err < 0)
