@@ -1,6 +1,7 @@
 """POST /projects/ID/import: the calls of a capture, and tests made of them."""
 import base64
 import datetime
+import struct
 import threading
 
 import pytest
@@ -160,3 +161,28 @@ def test_a_capture_that_takes_long_is_given_up(c):
     assert got[0].status_code == 422 and "longer than" in got[0].text, got[0].text
     assert 503 in codes and codes <= {200, 503}
     assert found(c, pcap(call()))["tests"]
+
+
+def sdp(address, port):
+    return (f"v=0\r\no=- 1 1 IN IP4 {address}\r\ns=-\r\nc=IN IP4 {address}\r\nt=0 0\r\n"
+            f"m=audio {port} RTP/AVP 0\r\n")
+
+
+def stream(port, ssrc, at, packets):
+    """What a caller receives."""
+    return [(at + 0.02 * i, packet(CALLEE, CALLER, struct.pack(">BBHII", 0x80, 0, i, 160 * i, ssrc) + b"\xff" * 160,
+                                   6000, port)) for i in range(packets)]
+
+
+@pytest.mark.parametrize("others, measured", [(999, True), (1000, False)])
+def test_streams_of_a_capture(c, others, measured):
+    """The call that is imported has the last stream; those before are of another call."""
+    capture = [*call(1, lasts=10, body=sdp(CALLER, 4000)), *call(2, lasts=10, user="1003", body=sdp(CALLER, 4002))]
+    for i in range(others):
+        capture += stream(4002, 2 + i, 1 + i / 1000, 2)
+    capture += stream(4000, 1, 3, 200)
+    answer = found(c, pcap(sorted(capture, key=lambda p: p[0])), call=1)
+    (made,), notes = answer["tests"], " ".join(answer["notes"])
+    kinds = {v["condition_type"] for v in made["test"]["conditions"]}
+    assert ("caller-mos-conditions" in kinds) == ("caller-loss-conditions" in kinds) == measured, kinds
+    assert ("no condition on MOS and loss" in notes) != measured, notes

@@ -1,4 +1,5 @@
 """From the hosts of a target to the one that answers: DNS, failover, proxies."""
+import os
 import socket
 import time
 from contextlib import ExitStack
@@ -7,6 +8,7 @@ import pytest
 
 from bench import CALLEE, Bench, state_condition
 from dns_server import DnsServer
+from engine import Engine
 from peers import SilentPort
 from ports import PortBlock
 from sip_peer import SipPeer
@@ -170,3 +172,48 @@ def test_undecodable_messages_are_recorded(bench):
     texts = "".join(str(m.get("text")) for m in got)
     assert "SIP/2.0 abc" in texts and "Broken" in texts
     assert "//4AIG5vIFNJUCBhdCBhbGw=" in texts or "no SIP at all" in texts, got[0]
+
+
+# ---- names of STUN servers, and how many ----
+
+STUN_DNS = {("stun.test", "A"): ["127.0.0.1"], ("silent.test", "A"): None}
+
+
+def finish_of(build, ports, servers, prefix=()):
+    """The end of a job whose actions have these STUN servers, which say nothing."""
+    steps = [[{"type": "answer", "credentials": [{"username": f"100{i}"}], "media_nat": "stun", "stun_server": server}
+              for i, server in enumerate(servers)]]
+    with Engine(build, "callee", steps, ports, prefix=prefix) as e:
+        e.go(0)
+        e.until(lambda: e.ready == 0 or e.finish, "it begins")
+        if not e.finish:
+            e.end()
+    return e.finish
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: a resolv.conf of its own")
+@pytest.mark.parametrize("name, asked, resolves", [
+    ("stun.test", 1, True), ("silent.test", 2, False), ("none.test", 1, False)])
+def test_name_of_a_stun_server(build, ports, tmp_path, name, asked, resolves):
+    """The resolver's settings say how long a name server is waited for."""
+    host = f"127.{os.getpid() >> 8 & 255}.{os.getpid() & 255}.53"
+    conf = tmp_path / "resolv.conf"
+    conf.write_text(f"nameserver {host}\noptions timeout:1 attempts:2\n")
+    with DnsServer(53, STUN_DNS, host) as dns:
+        finish = finish_of(build, ports, [f"{name}:{ports.silent}"], (
+            "unshare", "-m", "sh", "-c", f"mount --bind {conf} /etc/resolv.conf && exec \"$@\"", "sh"))
+    if resolves:
+        assert finish["outcome"] == "completed", finish
+    else:
+        assert finish["outcome"] == "error" and finish["reason"] == (
+            f"role callee: the STUN or TURN server {name}:{ports.silent} does not resolve to an IPv4 address, as ours is one")
+    assert dns.asked.count((name, "A")) == asked, dns.asked
+
+
+@pytest.mark.parametrize("count", [8, 9])
+def test_number_of_stun_servers(build, ports, count):
+    finish = finish_of(build, ports, [f"127.0.0.1:{7000 + i}" for i in range(count)])
+    if count > 8:
+        assert finish["reason"] == "role callee: the job names more than 8 STUN and TURN servers", finish
+    else:
+        assert finish["outcome"] == "completed", finish
