@@ -229,23 +229,41 @@ case "$*" in
 *) echo "the disk is slow" >&2; touch "${0%/*}/started"; exec sleep 1000 ;;
 esac
 """
+AGENT = """#!/bin/sh
+touch "${0%/*}/started"
+exec sleep 1000
+"""
 
 
-def test_a_controller_of_local_that_does_not_start(build, tmp_path):
-    (tmp_path / "small.yaml").write_text(SMALL)
-    offhook, _ = [shutil.copy(build / name, tmp_path) for name in ("offhook", "offhook-records")]
-    controller = tmp_path / "offhook-controller"
-    controller.write_text(CONTROLLER)
-    controller.chmod(0o755)
-    clock = Clock(tmp_path)
-    with subprocess.Popen([offhook, "local", "small.yaml"], cwd=tmp_path, text=True, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          env={**os.environ, **clock.environment(), "TMPDIR": str(tmp_path)}) as program:
-        until((tmp_path / "started").exists)
+def local(build, folder, **programs):
+    """offhook local, and PROGRAMS that stand in for some of its own, up to its limit of 60 s.
+    @return what it says"""
+    for name in ("offhook", "offhook-records", "offhook-controller", "offhook-agent"):
+        text = programs.get(name.removeprefix("offhook-"))
+        if text:
+            (folder / name).write_text(text)
+            (folder / name).chmod(0o755)
+        else:
+            shutil.copy(build / name, folder)
+    (folder / "small.yaml").write_text(SMALL)
+    clock = Clock(folder)
+    with subprocess.Popen([folder / "offhook", "local", "small.yaml"], cwd=folder, text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          env={**os.environ, **clock.environment(), "TMPDIR": str(folder)}) as program:
+        until((folder / "started").exists)
         clock.let_pass(45)
         time.sleep(LOOK_S)
         assert program.poll() is None
         clock.let_pass(16)
         output, _ = program.communicate(timeout=60)
-    assert program.returncode == 3
-    assert "offhook-controller did not start within 60 s; its log ends:\nthe disk is slow\n" in output, output
+    assert program.returncode == 3, output
+    return output
+
+
+def test_a_controller_of_local_that_does_not_start(build, tmp_path):
+    assert "offhook-controller did not start within 60 s; its log ends:\nthe disk is slow\n" in local(
+        build, tmp_path, controller=CONTROLLER)
+
+
+def test_agents_of_local_that_do_not_enrol(build, tmp_path):
+    assert local(build, tmp_path, agent=AGENT).endswith("offhook: the agents did not enrol\n")

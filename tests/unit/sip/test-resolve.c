@@ -162,10 +162,11 @@ static void test_resolve_no_address(void **state)
 /* ---- a name server ---- */
 
 #define QUESTIONS_MAX 64 /* as docs/reference/ceilings.md says */
-#define TARGETS       16 /* SRV records of a host */
 
 struct name_server {
 	int fd;
+	unsigned targets; /* SRV records of a host */
+	unsigned silent;  /* questions before the first that has an address */
 	unsigned questions, addresses;
 	unsigned last; /* type of the last question */
 };
@@ -188,8 +189,7 @@ static uint8_t *put_record(uint8_t *p, unsigned type, unsigned len)
 	return put16(p, len);
 }
 
-/* SRV: 16 targets "t00" to "t15" below the question's name. A: the next address, none for
- * the targets of the first three hosts. */
+/* SRV: the targets "t00", "t01"... below the question's name. A: the next address. */
 static void name_server_answer(int flags, void *arg)
 {
 	struct name_server *s = arg;
@@ -207,10 +207,10 @@ static void name_server_answer(int flags, void *arg)
 	s->questions++;
 	data[2] = 0x84; /* an answer, with authority */
 	data[3] = 0;
-	data[7] = s->last == DNS_TYPE_SRV            ? TARGETS
-		  : s->questions > 3 * (1 + TARGETS) ? 1
-						     : 0;
-	for (unsigned i = 0; s->last == DNS_TYPE_SRV && i < TARGETS; i++) {
+	data[7] = (uint8_t)(s->last == DNS_TYPE_SRV    ? s->targets
+			    : s->questions > s->silent ? 1
+						       : 0);
+	for (unsigned i = 0; s->last == DNS_TYPE_SRV && i < s->targets; i++) {
 		p = put_record(p, DNS_TYPE_SRV, 6 + 4 + 2);
 		p = put16(p, i); /* priority, weight, port */
 		p = put16(p, 0);
@@ -237,7 +237,6 @@ static struct dnsc *name_server_open(struct name_server *s)
 	struct dnsc *dnsc;
 	struct sa sa;
 
-	*s = (struct name_server){0};
 	s->fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
 	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	assert_int_equal(bind(s->fd, (struct sockaddr *)&sin, sizeof(sin)), 0);
@@ -254,43 +253,76 @@ static void found(int err, void *arg)
 	sip_loop_stop();
 }
 
-/* Each host takes 17 questions: its SRV, and the address of each target. The one for
- * the 13th target of the fourth host is not asked. */
-static void test_more_questions_than_may_be_asked(void **state)
+/* Resolve names over UDP, without ports, to the end. */
+static void resolve_names(struct name_server *server, struct destinations *ret,
+			  const char *const *names, size_t count)
 {
-	static const struct resolve_host hosts[] = {
-		{"a.test", 0, SIP_TRANSP_UDP, false},
-		{"b.test", 0, SIP_TRANSP_UDP, false},
-		{"c.test", 0, SIP_TRANSP_UDP, false},
-		{"d.test", 0, SIP_TRANSP_UDP, false},
-	};
+	struct resolve_host hosts[HOSTS_MAX];
 	struct resolve_params params = {.af = AF_INET,
 					.hosts = hosts,
-					.host_count = 4,
+					.host_count = count,
 					.key = 1,
 					.handler = found};
-	struct name_server server;
-	struct destinations d;
 	struct resolve *search;
 	int err = -1;
-	(void)state;
 
+	for (size_t i = 0; i < count; i++)
+		hosts[i] = (struct resolve_host){names[i], 0, SIP_TRANSP_UDP,
+						 false};
 	assert_int_equal(sip_loop_init(), 0);
-	params.dnsc = name_server_open(&server);
+	params.dnsc = name_server_open(server);
 	params.arg = &err;
-	assert_int_equal(resolve_start(&search, &d, &params), 0);
+	assert_int_equal(resolve_start(&search, ret, &params), 0);
 	assert_int_equal(sip_loop_run(), 0);
 	assert_int_equal(err, 0);
+	mem_deref(search);
+	mem_deref(params.dnsc);
+	fd_close(server->fd);
+	close(server->fd);
+}
+
+static void names_end(struct destinations *d)
+{
+	destinations_release(d);
+	sip_loop_close();
+}
+
+/* Each host takes 17 questions: its SRV, and the address of each target. Those of the first
+ * three have none. The one for the 13th target of the fourth host is not asked. */
+static void test_more_questions_than_may_be_asked(void **state)
+{
+	static const char *const names[] = {"a.test", "b.test", "c.test",
+					    "d.test"};
+	struct name_server server = {.targets = 16, .silent = 3 * 17};
+	struct destinations d;
+	(void)state;
+
+	resolve_names(&server, &d, names, 4);
 	assert_int_equal(server.questions, QUESTIONS_MAX);
 	assert_int_equal(d.count, 12);
 	expect_destination(&d, 11, SIP_TRANSP_UDP, "192.0.2.12", 5060,
 			   "d.test");
-	mem_deref(search);
-	destinations_release(&d);
-	mem_deref(params.dnsc);
-	fd_close(server.fd);
-	close(server.fd);
-	sip_loop_close();
+	names_end(&d);
+}
+
+static void resolve_targets(unsigned targets, unsigned asked)
+{
+	static const char *const name = "a.test";
+	struct name_server server = {.targets = targets};
+	struct destinations d;
+
+	resolve_names(&server, &d, &name, 1);
+	assert_int_equal(server.questions, 1 + asked);
+	assert_int_equal(d.count, asked);
+	names_end(&d);
+}
+
+static void test_more_records_than_are_used(void **state)
+{
+	(void)state;
+	resolve_targets(15, 15);
+	resolve_targets(16, 16);
+	resolve_targets(17, 16);
 }
 
 int main(void)
@@ -302,6 +334,7 @@ int main(void)
 		cmocka_unit_test(test_resolve_no_address),
 		cmocka_unit_test(test_resolve_many),
 		cmocka_unit_test(test_more_questions_than_may_be_asked),
+		cmocka_unit_test(test_more_records_than_are_used),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
