@@ -191,12 +191,18 @@ static void test_missing_part(void **state)
 	assert_int_equal(fragments.incomplete, 2);
 }
 
-/* The IP identification is used again a minute later: another datagram. */
+/* The IP identification is used again more than a minute later: another datagram. */
 static void test_old_parts_do_not_mix(void **state)
 {
+	const struct sent slow = {FRAME_IPV6, 2, 5060, 2000};
 	const struct sent s = {FRAME_IPV6, 1, 5060, 2000};
 
 	(void)state;
+	send_part(&slow, 0, 1480, 1480, S);
+	send_part(&slow, 1480, 1480, 1480, 61 * S);
+	assert_int_equal(got.whole, 1);
+	assert_int_equal(got.given_up, 0);
+	memset(&got, 0, sizeof(got));
 	send_part(&s, 0, 1480, 1480, S);
 	send_part(&s, 1480, 1480, 1480, 62 * S);
 	assert_int_equal(got.whole, 0);
