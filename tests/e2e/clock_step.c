@@ -1,6 +1,7 @@
 /* Preloaded into a program under test: its clocks are ahead of the kernel's by what the file
  * of $CLOCK_STEP says. A wait ends when it is over by these clocks, so that a test reaches a
- * time limit without waiting for it. */
+ * time limit without waiting for it. With ThreadSanitizer waits for a condition variable end by the
+ * clocks of the kernel: it takes that function from libc. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
