@@ -3,6 +3,10 @@
  * Both indices run freely and are masked on use; the number of records is a
  * power of two. A full ring refuses the newest record and counts it: the
  * producer never blocks.
+ * The records lie in blocks. When the producer comes to the end of a block it
+ * continues in one that the consumer has read, and takes one that was never
+ * used only if there is none: the ring uses memory for the most records that
+ * have waited in it at a time, not for all of its places.
  */
 #ifndef OFFHOOK_BASE_RING_H
 #define OFFHOOK_BASE_RING_H
@@ -20,17 +24,32 @@ struct ring {
 	/* constant after ring_new() */
 	size_t record_bytes;
 	size_t mask;
-	uint8_t *records;
+	unsigned block_bits; /* log2 of the records of a block */
+	size_t block_mask;   /* records of a block - 1 */
+	size_t blocks_mask;  /* elements of `blocks` - 1 */
+	uint8_t *records;    /* the memory of all blocks */
+	/* The block of an index, by index >> block_bits. The producer writes an
+	 * element before it publishes the first record of the block; elements of
+	 * records that wait do not change */
+	uint8_t **blocks;
 
 	/* producer */
 	alignas(RING_LINE_BYTES) _Atomic size_t head; /* next to write */
 	size_t tail_seen; /* consumer's index when last looked at */
+	size_t entered;   /* index after the last block in `blocks` */
+	size_t reclaimed; /* blocks of lower indices were used again */
+	uint8_t *unused;  /* first block that was never used */
+	uint8_t *writing; /* the block of head */
 	_Atomic uint64_t dropped;
 
 	/* consumer */
 	alignas(RING_LINE_BYTES) _Atomic size_t tail; /* next to read */
-	size_t head_seen; /* producer's index when last looked at */
+	size_t head_seen;       /* producer's index when last looked at */
+	const uint8_t *reading; /* the block of tail */
 };
+
+/* A block holds at least this much, or the whole ring. */
+#define RING_BLOCK_BYTES 16384
 
 /**
  * Create a ring.
@@ -43,6 +62,15 @@ int ring_new(struct ring **ret, size_t record_bytes, size_t records);
 /** Release the ring. Neither side may use it any more.
  * @return NULL */
 struct ring *ring_free(struct ring *r);
+
+/* Private: choose the block of the next record. */
+void ring_enter(struct ring *r, size_t head);
+
+/* Private: the block of an index that was entered. */
+static inline uint8_t *ring_block(const struct ring *r, size_t at)
+{
+	return r->blocks[at >> r->block_bits & r->blocks_mask];
+}
 
 /**
  * Get the place of the next record, to be filled there and published by
@@ -67,7 +95,9 @@ static inline void *ring_reserve(struct ring *r)
 			return NULL;
 		}
 	}
-	return r->records + (head & r->mask) * r->record_bytes;
+	if (head == r->entered)
+		ring_enter(r, head);
+	return r->writing + (head & r->block_mask) * r->record_bytes;
 }
 
 static inline void ring_commit(struct ring *r)
@@ -100,7 +130,9 @@ static inline const void *ring_front(struct ring *r)
 		if (tail == r->head_seen)
 			return NULL;
 	}
-	return r->records + (tail & r->mask) * r->record_bytes;
+	if ((tail & r->block_mask) == 0)
+		r->reading = ring_block(r, tail);
+	return r->reading + (tail & r->block_mask) * r->record_bytes;
 }
 
 static inline void ring_release(struct ring *r)
@@ -128,7 +160,7 @@ static inline const void *ring_ahead(const struct ring *r, size_t ahead)
 	/* records before head_seen were published to ring_front() */
 	if ((ptrdiff_t)(r->head_seen - at) <= 0)
 		return NULL;
-	return r->records + (at & r->mask) * r->record_bytes;
+	return ring_block(r, at) + (at & r->block_mask) * r->record_bytes;
 }
 
 /** Copy the oldest record and release it.

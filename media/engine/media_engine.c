@@ -27,8 +27,8 @@
 
 /* Records per session in a ring: 64 packets are 1.3 s of 20 ms packets, 4 records to
  * the loop 2 s. A thread may be delayed for this long before a record is lost (and
- * counted). Every place of a ring is used in turn, so a ring takes its memory whatever
- * the number of calls: the ceilings are for 4096 sessions. */
+ * counted). A ring that was once full keeps its memory: the ceilings are for 4096
+ * sessions. */
 #define PACKETS_PER_SESSION 64
 #define RTCP_PER_SESSION    8
 #define RECORDS_PER_SESSION 4

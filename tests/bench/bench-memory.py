@@ -3,8 +3,7 @@
 
 Prints for each engine what its private memory (Private_Dirty of /proc/PID/smaps) grew by since it was
 ready, by kind of mapping, and per leg. The caller knows how many calls there will be; the callee's job
-allows LEGS at a time (4000), for which its rings are made: they do not grow with the calls, and take
-their memory as they are used in turn.
+allows LEGS at a time (4000), for which its rings are made; they take memory for what waits in them.
 
   huge pages    sessions of the media engine (base/slab.h)
   heap          calls, dialogs, descriptions, texts

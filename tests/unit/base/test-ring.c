@@ -84,6 +84,80 @@ static void test_ring_ahead_of_news(void **state)
 	ring_free(r);
 }
 
+struct big {
+	uint64_t value;
+	uint8_t rest[1016];
+};
+
+#define BIG_RECORDS 256 /* 16 blocks */
+
+/* Wherever the oldest record lies in its block, all places can be filled. */
+static void test_ring_full_at_every_position(void **state)
+{
+	struct ring *r;
+	struct big v = {0};
+
+	(void)state;
+	assert_int_equal(ring_new(&r, sizeof(v), BIG_RECORDS), 0);
+	for (uint64_t first = 0; first < 2 * BIG_RECORDS; first++) {
+		struct big popped;
+
+		for (uint64_t k = 0; k < BIG_RECORDS; k++) {
+			v.value = first + k;
+			assert_true(ring_push(r, &v));
+		}
+		assert_false(ring_push(r, &v));
+		for (uint64_t k = 0; k < BIG_RECORDS; k++) {
+			assert_true(ring_pop(r, &popped));
+			assert_int_equal(popped.value, first + k);
+		}
+		/* one position further */
+		assert_true(ring_push(r, &v));
+		assert_true(ring_pop(r, &popped));
+	}
+	ring_free(r);
+}
+
+/* @return number of different blocks in which `records` records were written,
+ *         of which `waiting` wait at a time */
+static size_t blocks_written(struct ring *r, size_t records, uint64_t waiting)
+{
+	const uint8_t *low = NULL;
+	const uint8_t *high = NULL;
+	uint64_t pushed = 0;
+
+	for (size_t i = 0; i < records; i++) {
+		struct big v = {.value = i};
+		const uint8_t *at = ring_reserve(r);
+
+		assert_non_null(at);
+		/* it is the same place until it is committed */
+		assert_ptr_equal(ring_reserve(r), at);
+		low = !low || at < low ? at : low;
+		high = !high || at > high ? at : high;
+		assert_true(ring_push(r, &v));
+		if (++pushed <= waiting)
+			continue;
+		assert_true(ring_pop(r, &v));
+		assert_int_equal(v.value, i - waiting);
+	}
+	return (size_t)(high - low) / RING_BLOCK_BYTES + 1;
+}
+
+/* The memory in use follows the records that wait, not the places. */
+static void test_ring_uses_blocks_again(void **state)
+{
+	struct ring *r;
+
+	(void)state;
+	assert_int_equal(ring_new(&r, sizeof(struct big), BIG_RECORDS), 0);
+	assert_int_equal(blocks_written(r, 4 * BIG_RECORDS, 0), 1);
+	ring_free(r);
+	assert_int_equal(ring_new(&r, sizeof(struct big), BIG_RECORDS), 0);
+	assert_int_equal(blocks_written(r, 4 * BIG_RECORDS, 40), 4);
+	ring_free(r);
+}
+
 #define STRESS_RECORDS 2000000
 
 static void *produce(void *arg)
@@ -125,6 +199,8 @@ int main(void)
 		cmocka_unit_test(test_ring_full_refuses_newest),
 		cmocka_unit_test(test_ring_ahead_is_what_comes),
 		cmocka_unit_test(test_ring_ahead_of_news),
+		cmocka_unit_test(test_ring_full_at_every_position),
+		cmocka_unit_test(test_ring_uses_blocks_again),
 		cmocka_unit_test(test_ring_two_threads_account_exactly),
 	};
 
