@@ -137,6 +137,7 @@ struct capture_stream {
 	struct buffer_trials trials;   /* options->trials; else empty */
 	int64_t first_ns;
 	struct rtp_payload_map map;
+	struct rtp_rest rest; /* of `stream` */
 };
 
 _Static_assert(offsetof(struct capture_stream, stream) == 128, "hot lines");

@@ -213,7 +213,7 @@ static const struct rtp_observer all_observer = {.packet = all, .run = all_run};
 void measure_start(struct capture_stream *s,
 		   const struct capture_options *options, int64_t ns)
 {
-	rtp_stream_init(&s->stream, s->key.ssrc, ns, &s->map);
+	rtp_stream_init(&s->stream, s->key.ssrc, ns, &s->map, &s->rest);
 	s->brief.stream = &s->stream;
 	if (s->detail) {
 		rtp_stream_observe(&s->stream, &all_observer, s->detail);

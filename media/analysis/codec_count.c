@@ -1,7 +1,28 @@
 #include "media/analysis/codec_count.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
+
+void codec_count_init(struct codec_count *c, struct codec_count_entry *more)
+{
+	*c = (struct codec_count){.more = more};
+}
+
+static const struct codec_count_entry *entry_at(const struct codec_count *c,
+						size_t i)
+{
+	return i < CODEC_COUNT_FIRST ? &c->first[i]
+				     : &c->more[i - CODEC_COUNT_FIRST];
+}
+
+static bool is_codec(const struct codec_count_entry *e, const char *name,
+		     uint32_t clock_hz, const struct emodel_values *values)
+{
+	return e->clock_hz == clock_hz &&
+	       strncasecmp(e->name, name, sizeof(e->name) - 1) == 0 &&
+	       emodel_values_equal(&e->values, values);
+}
 
 /* @return c->count: not found */
 static size_t find(const struct codec_count *c, const char *name,
@@ -10,10 +31,7 @@ static size_t find(const struct codec_count *c, const char *name,
 	size_t i = 0;
 
 	while (i < c->count &&
-	       (c->entries[i].clock_hz != clock_hz ||
-		strncasecmp(c->entries[i].name, name,
-			    sizeof(c->entries[i].name) - 1) != 0 ||
-		!emodel_values_equal(&c->entries[i].values, values)))
+	       !is_codec(entry_at(c, i), name, clock_hz, values))
 		i++;
 	return i;
 }
@@ -27,7 +45,7 @@ void codec_count_enter(struct codec_count *c, const char *name,
 	c->current = find(c, name, clock_hz, values);
 	if (c->current == CODEC_COUNT_MAX)
 		return;
-	e = &c->entries[c->current];
+	e = codec_count_at(c, c->current);
 	if (c->current < c->count) {
 		if (pt < e->pt)
 			e->pt = pt;
@@ -45,7 +63,7 @@ void codec_count_enter(struct codec_count *c, const char *name,
 void codec_count_add(struct codec_count *c, uint64_t packets)
 {
 	if (c->current < c->count)
-		c->entries[c->current].packets += packets;
+		codec_count_at(c, c->current)->packets += packets;
 	else
 		c->other += packets;
 }
@@ -57,7 +75,7 @@ const struct codec_count_entry *codec_count_most(const struct codec_count *c,
 	uint64_t most_packets = 0;
 
 	for (size_t i = 0; i < c->count; i++) {
-		const struct codec_count_entry *e = &c->entries[i];
+		const struct codec_count_entry *e = entry_at(c, i);
 		uint64_t n = e->packets + (i == c->current ? open : 0);
 
 		if (most && (n < most_packets ||
@@ -78,7 +96,7 @@ const struct codec_count_entry *codec_count_interval(struct codec_count *c)
 	uint64_t most_packets = 0;
 
 	for (size_t i = 0; i < c->count; i++) {
-		struct codec_count_entry *e = &c->entries[i];
+		struct codec_count_entry *e = codec_count_at(c, i);
 		uint64_t n = e->packets - e->packets_before;
 
 		e->packets_before = e->packets;

@@ -27,13 +27,29 @@ struct codec_count_entry {
 	char name[16]; /* encoding name */
 };
 
-/** All zero: no codec yet. */
+/* Entries in the stream: few streams have more. */
+#define CODEC_COUNT_FIRST 2
+
 struct codec_count {
 	size_t count;   /* number of entries */
 	size_t current; /* index of the present codec; count: none */
 	uint64_t other; /* packets of codecs that have no entry */
-	struct codec_count_entry entries[CODEC_COUNT_MAX];
+	struct codec_count_entry *more; /* those after first[]; borrowed */
+	struct codec_count_entry first[CODEC_COUNT_FIRST];
 };
+
+/** Initialise: no codec yet.
+ * @param more  room for CODEC_COUNT_MAX - CODEC_COUNT_FIRST; any contents */
+void codec_count_init(struct codec_count *c, struct codec_count_entry *more);
+
+/** @return an entry; its address does not change
+ * @param i  < c->count */
+static inline struct codec_count_entry *codec_count_at(struct codec_count *c,
+						       size_t i)
+{
+	return i < CODEC_COUNT_FIRST ? &c->first[i]
+				     : &c->more[i - CODEC_COUNT_FIRST];
+}
 
 /**
  * The following packets use this codec. The codec is the same if name, clock

@@ -55,7 +55,8 @@ void stream_detail_init(struct stream_detail *d,
 	d->adaptive.histogram = &d->histograms[DETAIL_ADAPTIVE];
 	jb_fixed_init(&d->jb_fixed, JB_FIXED_DELAY_MS);
 	jb_adaptive_init(&d->jb_adaptive);
-	skew_init(&d->skew, d->skew_points, SKEW_WINDOWS_CAPTURE);
+	skew_init(&d->skew, d->skew_points,
+		  d->skew_points + SKEW_WINDOWS_CAPTURE, SKEW_WINDOWS_CAPTURE);
 	rtp_strict_init(&d->no_probation, 0);
 }
 

@@ -1,10 +1,9 @@
 #include "media/analysis/distribution.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/prefetch.h"
 
 void moments_add(struct moments *m, double x)
 {
@@ -325,6 +324,15 @@ void histogram_add(struct histogram *h, double ms)
 	moments_add(&h->moments, ms);
 }
 
+/* @return all samples of the block are within the octaves, and no count can
+ *         overflow */
+static bool block_is_plain(const struct moments *block, uint64_t before)
+{
+	return block->min * UNITS_PER_MS >= HISTOGRAM_SUB_BUCKETS &&
+	       block->max * UNITS_PER_MS < HISTOGRAM_TOP &&
+	       before < UINT32_MAX - block->n;
+}
+
 void histogram_add_block(struct histogram *h, const double *ms, size_t n)
 {
 	struct moments block;
@@ -332,11 +340,7 @@ void histogram_add_block(struct histogram *h, const double *ms, size_t n)
 	if (n == 0)
 		return;
 	moments_of_block(&block, ms, n);
-	if (block.min * UNITS_PER_MS >= HISTOGRAM_SUB_BUCKETS &&
-	    block.max * UNITS_PER_MS < HISTOGRAM_TOP &&
-	    h->moments.n < UINT32_MAX - n) {
-		/* all samples are within the octaves, and no count can
-		 * overflow */
+	if (block_is_plain(&block, h->moments.n)) {
 		for (size_t i = 0; i < n; i++)
 			h->counts[octave_index(ms[i] * UNITS_PER_MS)]++;
 	} else {
@@ -344,22 +348,6 @@ void histogram_add_block(struct histogram *h, const double *ms, size_t n)
 			count_one(h, ms[i]);
 	}
 	moments_merge(&h->moments, &block);
-}
-
-#define LINE_COUNTS (PREFETCH_LINE / sizeof(uint32_t))
-
-_Static_assert(HISTOGRAM_BUCKETS / LINE_COUNTS < UINT8_MAX, "uint8_t");
-
-uint8_t histogram_line(double ms)
-{
-	return (uint8_t)(histogram_index(ms) / LINE_COUNTS);
-}
-
-void histogram_prefetch(const struct histogram *h, uint8_t line)
-{
-	const char *at = (const char *)&h->counts[line * LINE_COUNTS];
-
-	prefetch(at - PREFETCH_LINE, 3 * PREFETCH_LINE);
 }
 
 /* Value of the sample with this rank (0-based): the middle of its bucket,
@@ -413,4 +401,75 @@ void distribution_of_histogram(struct distribution *ret,
 	ret->p90 = histogram_percentile(h, 0.9);
 	ret->p95 = histogram_percentile(h, 0.95);
 	ret->stddev = moments_stddev(&h->moments);
+}
+
+void sparse_histogram_add(struct sparse_histogram *h, struct count_parts *parts,
+			  double ms)
+{
+	count_part_add(parts, h->parts, histogram_index(ms));
+	moments_add(&h->moments, ms);
+}
+
+/* Consecutive samples are mostly in the same part. */
+static uint8_t add_plain(struct sparse_histogram *h, struct count_parts *parts,
+			 const double *ms, size_t n)
+{
+	size_t part =
+		(size_t)octave_index(ms[0] * UNITS_PER_MS) / COUNT_PART_BUCKETS;
+	uint32_t *counts = count_part_of(parts, &h->parts[part])->counts;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t index = (size_t)octave_index(ms[i] * UNITS_PER_MS);
+
+		if (index / COUNT_PART_BUCKETS != part) {
+			part = index / COUNT_PART_BUCKETS;
+			counts = count_part_of(parts, &h->parts[part])->counts;
+		}
+		counts[index % COUNT_PART_BUCKETS]++;
+	}
+	return h->parts[part];
+}
+
+uint8_t sparse_histogram_add_block(struct sparse_histogram *h,
+				   struct count_parts *parts, const double *ms,
+				   size_t n)
+{
+	struct moments block;
+	uint8_t last = 0;
+
+	moments_of_block(&block, ms, n);
+	if (block_is_plain(&block, h->moments.n)) {
+		last = add_plain(h, parts, ms, n);
+	} else {
+		for (size_t i = 0; i < n; i++)
+			last = count_part_add(parts, h->parts,
+					      histogram_index(ms[i]));
+	}
+	moments_merge(&h->moments, &block);
+	return last;
+}
+
+void sparse_histogram_copy(struct histogram *ret,
+			   const struct sparse_histogram *h,
+			   struct count_parts *parts)
+{
+	*ret = (struct histogram){.moments = h->moments};
+	for (size_t i = 0; i < HISTOGRAM_PARTS; i++) {
+		if (h->parts[i])
+			memcpy(&ret->counts[i * COUNT_PART_BUCKETS],
+			       count_part_at(parts, h->parts[i]),
+			       sizeof(struct count_part));
+	}
+}
+
+_Static_assert(HISTOGRAM_BUCKETS % COUNT_PART_BUCKETS == 0, "whole parts");
+
+void distribution_of_sparse(struct distribution *ret,
+			    const struct sparse_histogram *h,
+			    struct count_parts *parts)
+{
+	struct histogram all;
+
+	sparse_histogram_copy(&all, h, parts);
+	distribution_of_histogram(ret, &all);
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "media/analysis/count_parts.h"
 #include "media/analysis/summary.h"
 
 /** Running moments (Welford); mergeable (Chan). All zero: empty. */
@@ -95,15 +96,40 @@ struct histogram {
 void histogram_add(struct histogram *h, double ms);
 /** Add several samples at once: the moments of the block are merged. */
 void histogram_add_block(struct histogram *h, const double *ms, size_t n);
-/** @return the position of a sample's count, for histogram_prefetch() */
-uint8_t histogram_line(double ms);
-/** Prefetch the counts of samples up to about a third larger or smaller. */
-void histogram_prefetch(const struct histogram *h, uint8_t line);
 /** @param p  0..1
  * @return a percentile, ms */
 double histogram_percentile(const struct histogram *h, double p);
 /** Compute the figures of a histogram; n = 0 sets ret->n to 0. */
 void distribution_of_histogram(struct distribution *ret,
 			       const struct histogram *h);
+
+#define HISTOGRAM_PARTS COUNT_PARTS_OF(HISTOGRAM_BUCKETS)
+
+/** A histogram with the same buckets and figures, which takes memory for the
+ * buckets in use. All zero: empty. */
+struct sparse_histogram {
+	struct moments moments;
+	uint8_t parts[HISTOGRAM_PARTS]; /* numbers in struct count_parts */
+};
+
+/** Add a sample.
+ * @param parts  always the same for a histogram
+ * @param ms     >= 0 */
+void sparse_histogram_add(struct sparse_histogram *h, struct count_parts *parts,
+			  double ms);
+/** Add several samples at once: the moments of the block are merged.
+ * @param n  > 0
+ * @return number of the part of the last sample */
+uint8_t sparse_histogram_add_block(struct sparse_histogram *h,
+				   struct count_parts *parts, const double *ms,
+				   size_t n);
+/** Copy it to a histogram of fixed size. */
+void sparse_histogram_copy(struct histogram *ret,
+			   const struct sparse_histogram *h,
+			   struct count_parts *parts);
+/** As distribution_of_histogram(). */
+void distribution_of_sparse(struct distribution *ret,
+			    const struct sparse_histogram *h,
+			    struct count_parts *parts);
 
 #endif

@@ -18,7 +18,8 @@ void rtp_quality_init(struct rtp_quality *q, struct rtp_stream *stream)
 	jb_adaptive_init(&q->adaptive);
 	pattern_init_settling(&q->fixed_pattern, RTP_MAX_MISORDER);
 	pattern_init_settling(&q->adaptive_pattern, RTP_MAX_MISORDER);
-	skew_init(&q->skew, q->skew_points, SKEW_WINDOWS_LIVE);
+	skew_init(&q->skew, q->skew_points, stream->rest->skew_points,
+		  SKEW_WINDOWS_LIVE);
 	rtp_stream_observe(stream, &rtp_quality_observer, q);
 }
 

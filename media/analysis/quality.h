@@ -50,7 +50,7 @@ struct rtp_quality {
 	struct loss_pattern fixed_pattern; /* bad: lost, or discarded by the
 					    * fixed model */
 	struct loss_pattern adaptive_pattern;
-	struct skew_point skew_points[2 * SKEW_WINDOWS_LIVE];
+	struct skew_point skew_points[SKEW_WINDOWS_LIVE];
 };
 
 /** Initialise, and become the observer of a stream.

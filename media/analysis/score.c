@@ -67,7 +67,8 @@ bool score_mos_wb(const struct emodel_codec *codec, double r, double *ret)
 }
 
 /* Add the MOS of a second. */
-static void mos_histogram_add(struct mos_histogram *h, double mos)
+static void mos_histogram_add(struct mos_histogram *h,
+			      struct count_parts *parts, double mos)
 {
 	double bucket = (mos - 1.0) * 100.0;
 	size_t i = bucket > 0.0 ? (size_t)bucket : 0;
@@ -75,17 +76,21 @@ static void mos_histogram_add(struct mos_histogram *h, double mos)
 	if (i >= MOS_BUCKETS)
 		i = MOS_BUCKETS - 1;
 	moments_add(&h->moments, mos);
-	if (h->counts[i] != UINT32_MAX)
-		h->counts[i]++;
+	count_part_add(parts, h->parts, i);
 }
 
-static double mos_at(const struct mos_histogram *h, uint64_t rank)
+static double mos_at(const struct mos_histogram *h, struct count_parts *parts,
+		     uint64_t rank)
 {
 	uint64_t seen = 0;
 	double x = h->moments.max;
 
 	for (size_t i = 0; i < MOS_BUCKETS; i++) {
-		seen += h->counts[i];
+		uint8_t part = h->parts[i / COUNT_PART_BUCKETS];
+
+		if (part)
+			seen += count_part_at(parts, part)
+					->counts[i % COUNT_PART_BUCKETS];
 		if (seen > rank) {
 			x = 1.0 + ((double)i + 0.5) / 100.0;
 			break;
@@ -98,17 +103,19 @@ static double mos_at(const struct mos_histogram *h, uint64_t rank)
 	return fmin(fmax(x, h->moments.min), h->moments.max);
 }
 
-static double mos_percentile(const struct mos_histogram *h, double p)
+static double mos_percentile(const struct mos_histogram *h,
+			     struct count_parts *parts, double p)
 {
 	double rank = p * (double)(h->moments.n - 1);
 	uint64_t k = (uint64_t)rank;
-	double low = mos_at(h, k);
+	double low = mos_at(h, parts, k);
 
-	return low + (rank - (double)k) * (mos_at(h, k + 1) - low);
+	return low + (rank - (double)k) * (mos_at(h, parts, k + 1) - low);
 }
 
 void mos_histogram_distribution(struct distribution *ret,
-				const struct mos_histogram *h)
+				const struct mos_histogram *h,
+				struct count_parts *parts)
 {
 	*ret = (struct distribution){.n = h->moments.n};
 	if (h->moments.n == 0)
@@ -116,10 +123,10 @@ void mos_histogram_distribution(struct distribution *ret,
 	ret->min = h->moments.min;
 	ret->max = h->moments.max;
 	ret->avg = h->moments.mean;
-	ret->median = mos_percentile(h, 0.5);
-	ret->p75 = mos_percentile(h, 0.75);
-	ret->p90 = mos_percentile(h, 0.9);
-	ret->p95 = mos_percentile(h, 0.95);
+	ret->median = mos_percentile(h, parts, 0.5);
+	ret->p75 = mos_percentile(h, parts, 0.75);
+	ret->p90 = mos_percentile(h, parts, 0.9);
+	ret->p95 = mos_percentile(h, parts, 0.95);
 	ret->stddev = moments_stddev(&h->moments);
 }
 
@@ -145,8 +152,9 @@ static bool pick(struct rtp_score *s, double ppl)
 	return codec != NULL;
 }
 
-bool rtp_score_second(struct rtp_score *s, bool known, int64_t expected,
-		      int64_t lost, double *ret_r, double *ret_mos)
+bool rtp_score_second(struct rtp_score *s, struct count_parts *parts,
+		      bool known, int64_t expected, int64_t lost, double *ret_r,
+		      double *ret_mos)
 {
 	int64_t sum_expected = 0;
 	int64_t sum_lost = 0;
@@ -171,6 +179,6 @@ bool rtp_score_second(struct rtp_score *s, bool known, int64_t expected,
 	    emodel_ie_eff(s->last->scale, s->last->ie, s->last->bpl, ppl, 1.0);
 	*ret_r = fmax(r, 0.0);
 	*ret_mos = emodel_mos(s->last->scale, r);
-	mos_histogram_add(&s->mos, *ret_mos);
+	mos_histogram_add(&s->mos, parts, *ret_mos);
 	return true;
 }

@@ -60,14 +60,17 @@ bool score_mos_wb(const struct emodel_codec *codec, double r, double *ret);
 /** MOS of every second: 1..5 in steps of 0.01. Percentiles are off by at most
  * 0.005; the other figures are exact. All zero: empty. */
 #define MOS_BUCKETS 400
+#define MOS_PARTS   COUNT_PARTS_OF(MOS_BUCKETS)
 struct mos_histogram {
 	struct moments moments;
-	uint32_t counts[MOS_BUCKETS];
+	uint8_t parts[MOS_PARTS]; /* numbers in struct count_parts */
 };
 
-/** Compute the figures of a histogram. */
+/** Compute the figures of a histogram.
+ * @param parts  of rtp_score_second() */
 void mos_histogram_distribution(struct distribution *ret,
-				const struct mos_histogram *h);
+				const struct mos_histogram *h,
+				struct count_parts *parts);
 
 /** Scores of the seconds of one stream. All zero: a stream without codec. */
 struct rtp_score {
@@ -86,10 +89,12 @@ void rtp_score_set(struct rtp_score *s, const struct emodel_values *values);
 
 /**
  * Close a second: record its loss and score the last 8.
+ * @param parts  of the distribution of MOS
  * @param known  something was received or reported in it: otherwise no score
  * @return true, *ret_r and *ret_mos written, s->last the row; false: no score
  */
-bool rtp_score_second(struct rtp_score *s, bool known, int64_t expected,
-		      int64_t lost, double *ret_r, double *ret_mos);
+bool rtp_score_second(struct rtp_score *s, struct count_parts *parts,
+		      bool known, int64_t expected, int64_t lost, double *ret_r,
+		      double *ret_mos);
 
 #endif

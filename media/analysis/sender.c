@@ -14,13 +14,15 @@
 #define PT_ANY     255
 
 void rtp_sender_init(struct rtp_sender *s, uint32_t ssrc, int64_t start_ns,
-		     const char *codec, uint32_t clock_hz)
+		     const char *codec, uint32_t clock_hz,
+		     struct rtp_rest *rest)
 {
 	struct emodel_values values;
 
-	memset(s, 0, offsetof(struct rtp_sender, rtt));
-	s->rtt.moments = (struct moments){0};
-	s->jitter.moments = (struct moments){0};
+	memset(s, 0, offsetof(struct rtp_sender, counts));
+	count_parts_init(&s->counts, rest->parts);
+	codec_count_init(&s->codecs, rest->codecs);
+	s->rest = rest;
 	s->ssrc = ssrc;
 	s->second_start_ns = start_ns;
 	s->lateness_us = INT32_MIN;
@@ -33,14 +35,6 @@ void rtp_sender_init(struct rtp_sender *s, uint32_t ssrc, int64_t start_ns,
 	rtp_score_set(&s->score, &values);
 }
 
-/* Many calls end before a report comes, and never touch the counts. */
-static void sample_add(struct histogram *h, double ms)
-{
-	if (h->moments.n == 0)
-		memset(h->counts, 0, sizeof(h->counts));
-	histogram_add(h, ms);
-}
-
 /* Count the audio packets of the codec so far. */
 static void count_audio(struct rtp_sender *s)
 {
@@ -51,7 +45,7 @@ static void count_audio(struct rtp_sender *s)
 void rtp_sender_set_payload(struct rtp_sender *s, const struct rtp_payload *p)
 {
 	if (s->packets == 0)
-		s->codecs = (struct codec_count){0};
+		codec_count_init(&s->codecs, s->rest->codecs);
 	count_audio(s);
 	if (s->audio_pt != p->pt) {
 		s->before_pt = s->audio_pt;
@@ -70,7 +64,7 @@ static void other_payload(struct rtp_sender *s, uint8_t pt)
 	if (s->audio_pt == PT_ANY)
 		s->audio_packets++;
 	else if (s->before_pt == pt && s->before_codec < s->codecs.count)
-		s->codecs.entries[s->before_codec].packets++;
+		codec_count_at(&s->codecs, s->before_codec)->packets++;
 }
 
 void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r)
@@ -201,7 +195,7 @@ static bool take_rtt(struct rtp_sender *s, uint32_t received_ntp, uint32_t last,
 	}
 	s->has_rtt = true;
 	s->rtt_ms = (double)rtt_ns / 1e6;
-	sample_add(&s->rtt, s->rtt_ms);
+	sparse_histogram_add(&s->rtt, &s->counts, s->rtt_ms);
 	*ret_rtt_ms = s->rtt_ms;
 	return true;
 }
@@ -236,7 +230,8 @@ bool rtp_sender_report(struct rtp_sender *s, uint32_t reporter,
 	if (s->clock_hz > 0) {
 		s->report_jitter_ms =
 			report->jitter_ticks * 1000.0 / s->clock_hz;
-		sample_add(&s->jitter, s->report_jitter_ms);
+		sparse_histogram_add(&s->jitter, &s->counts,
+				     s->report_jitter_ms);
 	}
 	return take_rtt(s, received_ntp, report->lsr, report->dlsr, ret_rtt_ms);
 }
@@ -348,9 +343,10 @@ void rtp_sender_close_second(struct rtp_sender *s, int64_t end_ns,
 	};
 	if (s->has_loss_second)
 		score_codec(s);
-	ret->has_mos = rtp_score_second(
-		&s->score, s->has_loss_second, (int64_t)s->second_expected,
-		s->second_lost, &ret->r_factor, &ret->mos);
+	ret->has_mos =
+		rtp_score_second(&s->score, &s->counts, s->has_loss_second,
+				 (int64_t)s->second_expected, s->second_lost,
+				 &ret->r_factor, &ret->mos);
 	ret->has_mos_wb =
 		ret->has_mos &&
 		score_mos_wb(s->score.last, ret->r_factor, &ret->mos_wb);
@@ -389,7 +385,7 @@ static void total_reports(const struct rtp_sender *s, struct stream_total *ret)
 	ret->duplicates = s->duplicates;
 }
 
-void rtp_sender_total(const struct rtp_sender *s, struct stream_total *ret)
+void rtp_sender_total(struct rtp_sender *s, struct stream_total *ret)
 {
 	static const struct emodel_values none;
 	const struct codec_count_entry *codec = codec_count_most(
@@ -411,9 +407,9 @@ void rtp_sender_total(const struct rtp_sender *s, struct stream_total *ret)
 		memcpy(ret->codec, codec->name, sizeof(ret->codec));
 		ret->clock_hz = codec->clock_hz;
 	}
-	distribution_of_histogram(&ret->jitter_ms, &s->jitter);
-	distribution_of_histogram(&ret->rtt_ms, &s->rtt);
-	mos_histogram_distribution(&ret->mos, &s->score.mos);
+	distribution_of_sparse(&ret->jitter_ms, &s->jitter, &s->counts);
+	distribution_of_sparse(&ret->rtt_ms, &s->rtt, &s->counts);
+	mos_histogram_distribution(&ret->mos, &s->score.mos, &s->counts);
 	remote_total(&s->remote, ret);
 	total_reports(s, ret);
 	if (!ret->has_loss) {

@@ -9,13 +9,14 @@
  * once. */
 #define RATIO_MIN 1e-3
 
-void skew_init(struct skew *s, struct skew_point *points, size_t windows_max)
+void skew_init(struct skew *s, struct skew_point *points,
+	       struct skew_point *others, size_t windows_max)
 {
 	*s = (struct skew){
 		.windows_max = windows_max,
 		.now.point = points,
 		.now.end_ms = -INFINITY,
-		.longest.point = points + windows_max,
+		.longest.point = others,
 		.longest.end_ms = -INFINITY,
 	};
 }

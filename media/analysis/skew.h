@@ -49,10 +49,13 @@ struct skew {
 
 /**
  * Initialise.
- * @param points       2 * windows_max, borrowed
+ * @param points       windows_max, borrowed
+ * @param others       the same, not written before the timing reference
+ *                     changes
  * @param windows_max  even, > SKEW_WINDOWS_MIN
  */
-void skew_init(struct skew *s, struct skew_point *points, size_t windows_max);
+void skew_init(struct skew *s, struct skew_point *points,
+	       struct skew_point *others, size_t windows_max);
 
 /** One packet.
  * @param epoch  it is the first with a new timing reference */

@@ -81,9 +81,12 @@ const struct rtp_payload *rtp_payload_map_find(
 }
 
 void rtp_stream_init(struct rtp_stream *s, uint32_t ssrc, int64_t start_ns,
-		     const struct rtp_payload_map *map)
+		     const struct rtp_payload_map *map, struct rtp_rest *rest)
 {
-	memset(s, 0, sizeof(*s));
+	memset(s, 0, offsetof(struct rtp_stream, counts));
+	count_parts_init(&s->counts, rest->parts);
+	codec_count_init(&s->codecs, rest->codecs);
+	s->rest = rest;
 	rtp_seq_init(&s->seq);
 	rtp_timing_init(&s->timing);
 	rtp_strict_init(&s->strict, RTP_MIN_SEQUENTIAL);
@@ -131,7 +134,7 @@ static void enter_pt(struct rtp_stream *s, uint8_t pt)
 	} else if (!s->several_codecs) {
 		s->several_codecs = true;
 		/* a single codec needs no counts per second */
-		s->codecs.entries[0].packets_before = s->audio_before;
+		codec_count_at(&s->codecs, 0)->packets_before = s->audio_before;
 	}
 }
 
@@ -141,7 +144,7 @@ static void add_timing(struct rtp_stream *s, const struct packet_record *r,
 {
 	rtp_timing_update(&s->timing, r, ext, s->pt_clock_hz, ret);
 	if (ret->has_ipdv)
-		histogram_add(&s->jitter, ret->jitter_ms);
+		sparse_histogram_add(&s->jitter, &s->counts, ret->jitter_ms);
 }
 
 /* Count a unique packet: kind, bytes, timing. */
@@ -206,10 +209,11 @@ static void credit_pending(struct rtp_stream *s,
 
 void rtp_stream_prefetch_warm(const struct rtp_stream *s)
 {
-	prefetch(&s->observer, offsetof(struct rtp_stream, jitter.counts) -
+	prefetch(&s->observer, offsetof(struct rtp_stream, seq) -
 				       offsetof(struct rtp_stream, observer));
 	prefetch(&s->seq, PREFETCH_LINE);
-	histogram_prefetch(&s->jitter, s->jitter_line);
+	if (s->jitter_part > 0 && s->jitter_part <= COUNT_PARTS_FIRST)
+		prefetch(&s->counts.first[s->jitter_part - 1], PREFETCH_LINE);
 	if (s->observer && s->observer->prefetch)
 		s->observer->prefetch(s->observer_arg);
 }
@@ -218,7 +222,7 @@ void rtp_stream_prefetch_second(const struct rtp_stream *s)
 {
 	if (s->run_count > 0)
 		rtp_stream_prefetch_warm(s);
-	prefetch(&s->seq, offsetof(struct rtp_stream, score.mos.counts) -
+	prefetch(&s->seq, offsetof(struct rtp_stream, rtt) -
 				  offsetof(struct rtp_stream, seq));
 }
 
@@ -247,8 +251,8 @@ __attribute__((noinline)) static void take_run(struct rtp_stream *s)
 	rtp_timing_run(&s->timing, s->run, count, s->observer, &samples);
 	rtp_strict_run(&s->strict, (uint16_t)run.ext, count);
 	rtp_seq_run(&s->seq, count, s->run_ts - s->run_period, s->run_ns);
-	histogram_add_block(&s->jitter, samples.jitter_ms, count);
-	s->jitter_line = histogram_line(s->timing.jitter_ms);
+	s->jitter_part = sparse_histogram_add_block(&s->jitter, &s->counts,
+						    samples.jitter_ms, count);
 	if (s->observer)
 		s->observer->run(&run, s->observer_arg);
 }
@@ -331,7 +335,7 @@ void rtp_stream_add_rtt(struct rtp_stream *s, double rtt_ms)
 {
 	s->has_rtt = true;
 	s->rtt_ms = rtt_ms;
-	histogram_add(&s->rtt, rtt_ms);
+	sparse_histogram_add(&s->rtt, &s->counts, rtt_ms);
 }
 
 /* The second that ends is scored with the codec of most of its audio
@@ -344,7 +348,7 @@ static void score_codec(struct rtp_stream *s)
 	codec = codec_count_interval(&s->codecs);
 	if (!codec)
 		return;
-	s->second_codec = (size_t)(codec - s->codecs.entries);
+	s->second_codec = codec;
 	if (!emodel_values_equal(&codec->values, &s->score.values))
 		rtp_score_set(&s->score, &codec->values);
 }
@@ -373,7 +377,7 @@ void rtp_stream_close_second(struct rtp_stream *s, int64_t end_ns,
 	ret->has_loss = ret->packets > 0;
 	if (s->several_codecs)
 		score_codec(s);
-	ret->has_mos = rtp_score_second(&s->score, ret->packets > 0,
+	ret->has_mos = rtp_score_second(&s->score, &s->counts, ret->packets > 0,
 					(int64_t)ret->expected, ret->lost,
 					&ret->r_factor, &ret->mos);
 	ret->has_mos_wb =
@@ -401,7 +405,9 @@ const struct codec_count_entry *rtp_stream_codec(const struct rtp_stream *s)
 const struct codec_count_entry *rtp_stream_second_codec(
 	const struct rtp_stream *s)
 {
-	return s->codecs.count > 0 ? &s->codecs.entries[s->second_codec] : NULL;
+	if (s->second_codec || s->codecs.count == 0)
+		return s->second_codec;
+	return &s->codecs.first[0];
 }
 
 const struct emodel_values *rtp_stream_values(const struct rtp_stream *s)
@@ -446,9 +452,9 @@ void rtp_stream_total(struct rtp_stream *s, struct stream_total *ret)
 		ret->ptime_ms = s->timing.period_ticks * s->timing.tick_ms;
 	if (c.expected > 0)
 		ret->loss_pct = 100.0 * (double)c.lost / (double)c.expected;
-	distribution_of_histogram(&ret->jitter_ms, &s->jitter);
-	distribution_of_histogram(&ret->rtt_ms, &s->rtt);
-	mos_histogram_distribution(&ret->mos, &s->score.mos);
+	distribution_of_sparse(&ret->jitter_ms, &s->jitter, &s->counts);
+	distribution_of_sparse(&ret->rtt_ms, &s->rtt, &s->counts);
+	mos_histogram_distribution(&ret->mos, &s->score.mos, &s->counts);
 	if (c.received == 0) {
 		ret->no_score_reason = "no packets";
 		return;

@@ -1,7 +1,8 @@
 /**
  * The live measurement of one RTP stream: a received one from its packets, a
  * sent one from the packets sent and the peer's reports. Fixed size, to be
- * embedded; no allocation, clock or lock. Docs: docs/reference/measurement.md
+ * embedded, with memory of the owner for what most streams do not need (struct
+ * rtp_rest); no allocation, clock or lock. Docs: docs/reference/measurement.md
  *
  * Exact: every counter, J, minimum, maximum, mean and standard deviation, loss
  * runs, burst ratio, R and MOS. With bounded error: the percentiles of the
@@ -27,6 +28,7 @@
 #include "media/analysis/rtp_strict.h"
 #include "media/analysis/rtp_timing.h"
 #include "media/analysis/score.h"
+#include "media/analysis/skew.h"
 #include "media/analysis/summary.h"
 
 #define RTP_PAYLOADS_MAX 24 /* payload types of a session */
@@ -96,6 +98,20 @@ struct rtp_observer {
 	void (*prefetch)(const void *arg);
 };
 
+/* Parts of two histograms of times and of one of MOS. */
+#define RTP_COUNT_PARTS (2 * HISTOGRAM_PARTS + MOS_PARTS)
+
+_Static_assert(RTP_COUNT_PARTS <= UINT8_MAX, "numbers of parts");
+
+/** What most streams do not use: memory of the owner of a received or a sent
+ * stream, of one stream at a time. Any contents before; it is touched only
+ * when the stream has no room. */
+struct rtp_rest {
+	struct count_part parts[RTP_COUNT_PARTS - COUNT_PARTS_FIRST];
+	struct codec_count_entry codecs[CODEC_COUNT_MAX - CODEC_COUNT_FIRST];
+	struct skew_point skew_points[SKEW_WINDOWS_LIVE];
+};
+
 /** A received stream. Private; use the functions. */
 struct rtp_stream {
 	/* hot: written for every packet; of three cache lines from a 64-byte
@@ -106,7 +122,7 @@ struct rtp_stream {
 	uint32_t run_ts;  /* timestamp that continues the run */
 	uint32_t run_period; /* ticks between packets */
 	uint8_t run_octet;   /* second octet of the run's packets */
-	uint8_t jitter_line; /* histogram_line() of J */
+	uint8_t jitter_part; /* number of the part that counts J; 0: none */
 	uint8_t run_count;
 	uint8_t last_pt;
 	int64_t run_ns; /* arrival of the packet before the run */
@@ -126,7 +142,7 @@ struct rtp_stream {
 	uint64_t payload_bytes;
 	uint64_t audio_packets;
 	struct rtp_timing timing;
-	struct histogram jitter; /* warm: moments and a few counts */
+	struct sparse_histogram jitter;
 	_Alignas(PREFETCH_LINE) struct rtp_seq seq; /* warm: first cache line */
 	uint64_t marker_packets;
 	/* state at the start of the open second */
@@ -146,11 +162,13 @@ struct rtp_stream {
 	bool has_rtt; /* in the open second */
 	double rtt_ms;
 	struct rtp_score score; /* its values are those of the last second */
-	struct histogram rtt;
-	size_t second_codec;    /* index in `codecs`, of the last closed
-				 * second */
+	struct sparse_histogram rtt;
+	/* in `codecs`, of the last closed second; NULL: the first one */
+	const struct codec_count_entry *second_codec;
 	uint64_t audio_counted; /* audio packets counted in `codecs` */
 	struct codec_count codecs;
+	struct rtp_rest *rest;     /* borrowed */
+	struct count_parts counts; /* of jitter (warm), rtt and score.mos */
 };
 
 /* The hot cache lines of adjacent streams must not fall into the same cache
@@ -163,9 +181,10 @@ _Static_assert((sizeof(struct rtp_stream) + 63) / 64 % 64 != 0, "stream size");
  * @param start_ns  start of its first second, monotonic (usually the start of
  *                  the second in which its first packet arrived)
  * @param map       borrowed while the stream is used
+ * @param rest      borrowed while the stream is used
  */
 void rtp_stream_init(struct rtp_stream *s, uint32_t ssrc, int64_t start_ns,
-		     const struct rtp_payload_map *map);
+		     const struct rtp_payload_map *map, struct rtp_rest *rest);
 
 /** Append an entry of another map, with its values.
  * @return as rtp_payload_map_add() */
@@ -341,9 +360,10 @@ struct rtp_sender {
 	struct codec_count codecs;
 	uint8_t before_pt;   /* audio payload type before the last change */
 	size_t before_codec; /* index of its codec in `codecs` */
-	/* last: their counts are cleared when the first report comes */
-	struct histogram rtt;
-	struct histogram jitter;
+	struct sparse_histogram rtt;
+	struct sparse_histogram jitter;
+	struct rtp_rest *rest;     /* borrowed */
+	struct count_parts counts; /* of rtt, jitter and score.mos */
 };
 
 /* The part that a sent packet writes. */
@@ -355,9 +375,11 @@ struct rtp_sender {
  * @param codec     encoding name, for the score; values as emodel_values_of()
  *                  without format parameters
  * @param clock_hz  RTP clock rate of the codec
+ * @param rest      borrowed while the stream is used
  */
 void rtp_sender_init(struct rtp_sender *s, uint32_t ssrc, int64_t start_ns,
-		     const char *codec, uint32_t clock_hz);
+		     const char *codec, uint32_t clock_hz,
+		     struct rtp_rest *rest);
 
 /**
  * Set the payload type that is sent from now on (a new answer). Packets with it
@@ -404,6 +426,6 @@ void rtp_sender_close_second(struct rtp_sender *s, int64_t end_ns,
 			     struct stream_second *ret);
 
 /** Totals of the sent stream so far. */
-void rtp_sender_total(const struct rtp_sender *s, struct stream_total *ret);
+void rtp_sender_total(struct rtp_sender *s, struct stream_total *ret);
 
 #endif

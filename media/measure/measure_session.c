@@ -14,7 +14,13 @@ static void stray_add(struct measure_session *a, uint64_t packets,
 /* @param i  < stream_count */
 static struct measure_stream *stream_at(struct measure_session *a, size_t i)
 {
-	return i == 0 ? &a->first_stream : &a->seldom->streams[i - 1];
+	return i == 0 ? &a->first_stream : &a->seldom->further[i - 1].stream;
+}
+
+static struct rtp_rest *rest_at(struct measure_session *a, size_t i)
+{
+	return i == 0 ? &a->seldom->first_rest
+		      : &a->seldom->further[i - 1].rest;
 }
 
 static void early_drop(struct measure_session *a)
@@ -45,7 +51,7 @@ void measure_session_never(struct measure_session *a)
 		early_drop(a);
 	/* packets that still arrive until the end of the session are counted
 	 * there */
-	memset(&a->sender, 0, sizeof(a->sender));
+	rtp_sender_init(&a->sender, 0, 0, "", 0, &a->seldom->sender_rest);
 }
 
 void measure_session_srtp(struct measure_session *a,
@@ -100,7 +106,7 @@ void measure_session_start(struct measure_session *a,
 	a->suite_in = c->suite_rx;
 	a->suite_out = c->suite_tx;
 	rtp_sender_init(&a->sender, a->ssrc, a->second_ns, c->codec->rtpmap,
-			c->codec->clock_hz);
+			c->codec->clock_hz, &a->seldom->sender_rest);
 	sender_payload(a, c);
 }
 
@@ -334,7 +340,7 @@ static struct measure_stream *streams_find(struct measure_session *a,
 		stream->block_ns = 0;
 		stream->first_ns = r->mono_ns;
 		rtp_stream_init(&stream->rtp, r->ssrc, a->second_ns,
-				&a->maps[a->map]);
+				&a->maps[a->map], rest_at(a, a->stream_recent));
 		rtp_quality_init(&stream->quality, &stream->rtp);
 	}
 	return stream;

@@ -63,6 +63,12 @@ struct measure_stream {
 	int64_t block_ns; /* rtp.seq.max_ns at our last report block; 0: none */
 };
 
+/** A further stream, with its rest. */
+struct measure_further {
+	struct measure_stream stream;
+	struct rtp_rest rest;
+};
+
 /* Packets kept until the session starts, see EARLY_NS. */
 #define EARLY_PACKETS_MAX 128
 
@@ -72,8 +78,10 @@ struct measure_stream {
 struct measure_seldom {
 	struct packet_record early[EARLY_PACKETS_MAX]; /* oldest first */
 	struct stream_source sources_ended[SESSION_SOURCES_ENDED_MAX];
-	/* all but the first */
-	struct measure_stream streams[SESSION_STREAMS_MAX - 1];
+	struct rtp_rest first_rest; /* of the first stream */
+	struct rtp_rest sender_rest;
+	/* all streams but the first */
+	struct measure_further further[SESSION_STREAMS_MAX - 1];
 };
 
 struct measure_session {
@@ -122,7 +130,7 @@ struct measure_session {
 	_Alignas(PREFETCH_LINE) enum analysis_state state;
 	uint32_t running_at;    /* index in the list of running sessions */
 	int64_t second_ns;      /* start of the open second */
-	uint32_t stream_count;  /* the first one, then seldom->streams[] */
+	uint32_t stream_count;  /* the first one, then seldom->further[] */
 	uint32_t stream_recent; /* index of the stream that received last */
 	bool has_rtp;
 	bool has_rtcp;

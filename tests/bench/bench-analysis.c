@@ -68,6 +68,7 @@ struct bench {
 	bool quality; /* with jitter buffer discards, bursts and gaps, XR */
 	size_t streams;
 	struct place *places;
+	struct rtp_rest *rests; /* of the streams */
 	struct minimal *minimal;
 	struct packet_record *block; /* and what is looked at ahead of it */
 	size_t block_records;        /* a multiple of streams */
@@ -178,6 +179,7 @@ static void bench_open(struct bench *b, bool quality, size_t streams)
 	};
 	b->block_records = rounds * streams;
 	b->places = memory(streams * sizeof(*b->places));
+	b->rests = memory(streams * sizeof(*b->rests));
 	b->minimal = memory(streams * sizeof(*b->minimal));
 	b->block = memory((b->block_records + 2 * PACKETS_AHEAD) *
 			  sizeof(*b->block));
@@ -185,7 +187,8 @@ static void bench_open(struct bench *b, bool quality, size_t streams)
 	for (size_t i = 0; i < streams; i++) {
 		struct place *p = &b->places[i];
 
-		rtp_stream_init(&p->in.stream, (uint32_t)i, 0, &b->map);
+		rtp_stream_init(&p->in.stream, (uint32_t)i, 0, &b->map,
+				&b->rests[i]);
 		if (quality)
 			rtp_quality_init(&p->in.quality, &p->in.stream);
 	}
@@ -219,6 +222,7 @@ static void bench_close(struct bench *b)
 	if (b->sink == 0)
 		printf("nothing was measured\n");
 	free(b->places);
+	free(b->rests);
 	free(b->minimal);
 	free(b->block);
 }

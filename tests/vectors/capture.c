@@ -103,11 +103,12 @@ static struct capture_stream *find_stream(struct capture *c,
 	s->ssrc = ssrc;
 	s->first_ns = ns;
 	s->stream = malloc(sizeof(*s->stream));
+	s->rest = malloc(sizeof(*s->rest));
 	s->interval = calloc(CAPTURE_INTERVALS_MAX, sizeof(*s->interval));
 	s->detail = malloc(sizeof(*s->detail));
-	if (!s->stream || !s->interval || !s->detail)
+	if (!s->stream || !s->rest || !s->interval || !s->detail)
 		abort();
-	rtp_stream_init(s->stream, ssrc, ns, &c->map);
+	rtp_stream_init(s->stream, ssrc, ns, &c->map, s->rest);
 	stream_detail_init(s->detail, s->stream);
 	rtp_stream_observe(s->stream, &observer, s);
 	return s;

@@ -43,6 +43,7 @@ struct capture_stream {
 	int64_t first_ns;
 	int64_t last_ns;
 	struct rtp_stream *stream;
+	struct rtp_rest *rest; /* of `stream` */
 	struct stream_detail *detail;
 	struct exact exact[DETAIL_SERIES_COUNT];
 	size_t intervals;

@@ -26,6 +26,7 @@ static void check_remote(const struct remote_voip *v,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct rtp_sender sender;
+	static struct rtp_rest sender_rest;
 	struct packet_record sent = {.kind = PACKET_RTP_SENT};
 	struct rtcp_tap tap = {0};
 	struct rtcp_reader reader;
@@ -37,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (rtcp_reader_init(&reader, data, size))
 		return 0;
-	rtp_sender_init(&sender, 1, 0, "PCMU", 8000);
+	rtp_sender_init(&sender, 1, 0, "PCMU", 8000, &sender_rest);
 	for (int i = 0; i < 1000; i++) {
 		rtp_sender_update(&sender, &sent);
 		sent.seq++;

@@ -117,6 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct rtp_payload_map map;
 	static struct rtp_stream stream;
+	static struct rtp_rest rest;
 	static struct both both;
 	struct stream_detail *detail = &both.detail;
 	struct packet_record at = {.mono_ns = 1, .header_bytes = 12};
@@ -133,7 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		rtp_payload_map_add(&map, 97, "odd", 11025);
 		rtp_payload_map_add(&map, 101, "telephone-event", 8000);
 	}
-	rtp_stream_init(&stream, 0, 0, &map);
+	rtp_stream_init(&stream, 0, 0, &map, &rest);
 	stream_detail_init(detail, &stream);
 	rtp_quality_init(&both.quality, &stream);
 	rtp_stream_observe(&stream, &observer, &both);

@@ -25,6 +25,7 @@
 
 static struct rtp_payload_map map;
 static struct rtp_stream stream;
+static struct rtp_rest rest;
 static struct buffer_setting settings[TRIALS];
 static struct buffer_trial memory[TRIALS];
 static struct buffer_trials trials;
@@ -59,7 +60,7 @@ static int setup(void **state)
 		.min_ms = 40,
 		.max_ms = 40,
 	};
-	rtp_stream_init(&stream, 7, 0, &map);
+	rtp_stream_init(&stream, 7, 0, &map, &rest);
 	buffer_trials_init(&trials, &stream, settings, memory, TRIALS);
 	rtp_stream_observe(&stream, &buffer_trials_observer, &trials);
 	return 0;
@@ -247,6 +248,7 @@ static void test_as_the_detailed_analysis(void **state)
 	};
 	static struct stream_detail detail;
 	static struct rtp_stream other;
+	static struct rtp_rest other_rest;
 	struct packet_record at = {
 		.ssrc = 7, .payload_bytes = 160, .header_bytes = 12};
 	uint64_t seed = 20;
@@ -255,7 +257,7 @@ static void test_as_the_detailed_analysis(void **state)
 
 	(void)state;
 	traffic_map(&map);
-	rtp_stream_init(&other, 7, 0, &map);
+	rtp_stream_init(&other, 7, 0, &map, &other_rest);
 	stream_detail_init(&detail, &other);
 	rtp_stream_observe(&other, &detailed, &detail);
 	for (size_t i = 0; i < 50000; i++) {

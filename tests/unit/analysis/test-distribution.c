@@ -209,6 +209,91 @@ static void test_histogram_of_blocks(void **state)
 	assert_same_counts(&blocks, &all);
 }
 
+/* More parts than lie in a stream, and rubbish where the others will be. */
+struct sparse_room {
+	struct count_parts parts;
+	struct count_part more[2 * HISTOGRAM_PARTS - COUNT_PARTS_FIRST];
+};
+
+static void sparse_room_init(struct sparse_room *room)
+{
+	memset(room, 0xa5, sizeof(*room));
+	count_parts_init(&room->parts, room->more);
+}
+
+static void assert_same_sparse(const struct histogram *a,
+			       const struct sparse_histogram *b,
+			       struct sparse_room *room)
+{
+	struct histogram copy;
+	struct distribution want;
+	struct distribution got;
+
+	sparse_histogram_copy(&copy, b, &room->parts);
+	assert_same_counts(a, &copy);
+	distribution_of_histogram(&want, &copy);
+	distribution_of_sparse(&got, b, &room->parts);
+	assert_memory_equal(&want, &got, sizeof(want));
+}
+
+/* Two sparse histograms that share their parts are two histograms. */
+static void test_sparse_histograms_are_histograms(void **state)
+{
+	static struct sparse_room room;
+	static struct histogram all[2];
+	static struct sparse_histogram sparse[2];
+	uint64_t seed = 23;
+
+	(void)state;
+	sparse_room_init(&room);
+	memset(all, 0, sizeof(all));
+	memset(sparse, 0, sizeof(sparse));
+	for (int i = 0; i < 3000; i++) {
+		/* from the linear buckets to beyond the last one */
+		double scale = pow(10, 9 * random_unit(&seed) - 4);
+		size_t which = random_below(&seed, 2);
+		size_t n = 1 + random_below(&seed, 20);
+		double x[20];
+
+		for (size_t k = 0; k < n; k++) {
+			x[k] = scale * (1 + random_unit(&seed));
+			histogram_add(&all[which], x[k]);
+		}
+		if (i % 3 == 0) {
+			for (size_t k = 0; k < n; k++)
+				sparse_histogram_add(&sparse[which],
+						     &room.parts, x[k]);
+		} else {
+			sparse_histogram_add_block(&sparse[which], &room.parts,
+						   x, n);
+		}
+		if (i % 100 == 0)
+			assert_same_sparse(&all[which], &sparse[which], &room);
+	}
+	assert_int_equal(room.parts.used, 2 * HISTOGRAM_PARTS);
+	for (size_t which = 0; which < 2; which++)
+		assert_same_sparse(&all[which], &sparse[which], &room);
+}
+
+/* A steady stream touches no memory but its own. */
+static void test_sparse_histogram_takes_few_parts(void **state)
+{
+	static struct sparse_room room;
+	static struct sparse_histogram h;
+	uint64_t seed = 29;
+
+	(void)state;
+	sparse_room_init(&room);
+	memset(&h, 0, sizeof(h));
+	for (int i = 0; i < 10000; i++) {
+		double x = 2 + 2 * random_unit(&seed);
+
+		sparse_histogram_add_block(&h, &room.parts, &x, 1);
+	}
+	assert_int_equal(h.moments.n, 10000);
+	assert_int_equal(room.parts.used, 3); /* 2 to 4 ms: an octave */
+}
+
 static void test_sketch_error_bound(void **state)
 {
 	static struct sketch s;
@@ -305,6 +390,8 @@ int main(void)
 		cmocka_unit_test(test_histogram_edges),
 		cmocka_unit_test(test_sketch_merge_in_any_order),
 		cmocka_unit_test(test_histogram_of_blocks),
+		cmocka_unit_test(test_sparse_histograms_are_histograms),
+		cmocka_unit_test(test_sparse_histogram_takes_few_parts),
 		cmocka_unit_test(test_sketch_error_bound),
 		cmocka_unit_test(test_sketch_round_trip_of_buckets),
 	};

@@ -188,6 +188,7 @@ static void test_declarations_refused(void **state)
 static void test_live_score_is_marked(void **state)
 {
 	static struct rtp_stream s;
+	static struct rtp_rest rest;
 	static struct rtp_payload_map map;
 	struct stream_second second;
 	struct stream_total total;
@@ -195,7 +196,7 @@ static void test_live_score_is_marked(void **state)
 	(void)state;
 	memset(&map, 0, sizeof(map));
 	rtp_payload_map_add(&map, 96, "opus", 48000);
-	rtp_stream_init(&s, 1, 0, &map);
+	rtp_stream_init(&s, 1, 0, &map, &rest);
 	for (int i = 0; i < 50; i++) {
 		struct packet_record r = {.mono_ns = i * S / 50,
 					  .rtp_ts = (uint32_t)i * 960,

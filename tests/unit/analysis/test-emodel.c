@@ -130,24 +130,28 @@ static void test_codec_rows_have_sources(void **state)
 static void test_second_looks_back_eight(void **state)
 {
 	static struct rtp_score s;
+	static struct count_parts parts;
+	static struct count_part more[MOS_PARTS];
 	struct emodel_values values;
 	double r;
 	double mos;
 
 	(void)state;
 	memset(&s, 0, sizeof(s));
+	count_parts_init(&parts, more);
 	emodel_values_of(&values, "PCMU", 8000, NULL);
 	rtp_score_set(&s, &values);
-	assert_true(rtp_score_second(&s, true, 50, 5, &r, &mos));
+	assert_true(rtp_score_second(&s, &parts, true, 50, 5, &r, &mos));
 	near(r, 93.206208 - 95 * 10 / 35.1, 1e-5);
 	for (int i = 0; i < 7; i++)
-		assert_true(rtp_score_second(&s, true, 50, 0, &r, &mos));
+		assert_true(
+			rtp_score_second(&s, &parts, true, 50, 0, &r, &mos));
 	near(r, 93.206208 - 95 * 1.25 / 26.35, 1e-5);
-	assert_true(rtp_score_second(&s, true, 50, 0, &r, &mos));
+	assert_true(rtp_score_second(&s, &parts, true, 50, 0, &r, &mos));
 	near(r, 93.206208, 1e-5);
 	/* nothing received: no score; the loss is reported afterwards */
-	assert_false(rtp_score_second(&s, false, 0, 0, &r, &mos));
-	assert_true(rtp_score_second(&s, true, 100, 50, &r, &mos));
+	assert_false(rtp_score_second(&s, &parts, false, 0, 0, &r, &mos));
+	assert_true(rtp_score_second(&s, &parts, true, 100, 50, &r, &mos));
 	assert_int_equal(s.mos.moments.n, 10);
 }
 

@@ -71,8 +71,10 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *m)
 
 static struct rtp_payload_map map;
 static struct rtp_stream stream;
+static struct rtp_rest rest;
 static struct rtp_quality quality;
 static struct rtp_sender sender;
+static struct rtp_rest sender_rest;
 static uint64_t seed = 1;
 
 /*
@@ -151,9 +153,9 @@ static int setup(void **state)
 {
 	(void)state;
 	traffic_map(&map);
-	rtp_stream_init(&stream, 0, 0, &map);
+	rtp_stream_init(&stream, 0, 0, &map, &rest);
 	rtp_quality_init(&quality, &stream);
-	rtp_sender_init(&sender, 0, 0, "PCMU", 8000);
+	rtp_sender_init(&sender, 0, 0, "PCMU", 8000, &sender_rest);
 	return 0;
 }
 

@@ -354,7 +354,7 @@ static void test_skew_of_a_fast_sender(void **state)
 	(void)state;
 	for (int packets = 5000; packets <= 50000; packets *= 10) {
 		for (size_t w = 0; w < 2; w++) {
-			skew_init(&s, points, windows[w]);
+			skew_init(&s, points, points + windows[w], windows[w]);
 			for (int i = 0; i < packets; i++)
 				skew_add(&s, i == 0, i * 20.0,
 					 fast_transit(i, &seed));
@@ -362,7 +362,7 @@ static void test_skew_of_a_fast_sender(void **state)
 			assert_true(fabs(ppm - 150) < 5);
 		}
 	}
-	skew_init(&s, points, WINDOWS);
+	skew_init(&s, points, points + WINDOWS, WINDOWS);
 	for (int i = 0; i < 200; i++)
 		skew_add(&s, i == 0, i * 20.0, 0);
 	assert_false(skew_ppm(&s, scratch, &ppm)); /* 4 s */
@@ -381,7 +381,8 @@ static void test_skew_of_the_longest_epoch(void **state)
 		struct skew s;
 		double ppm = 0;
 
-		skew_init(&s, points, SKEW_WINDOWS_LIVE);
+		skew_init(&s, points, points + SKEW_WINDOWS_LIVE,
+			  SKEW_WINDOWS_LIVE);
 		for (int e = 0; e < 4; e++) {
 			int n = lengths[(e + longest) % 4];
 			double slope = n == 3000 ? -200e-6 : 900e-6;
@@ -405,7 +406,7 @@ static void test_skew_of_packets_at_once(void **state)
 	double ppm;
 
 	(void)state;
-	skew_init(&s, points, WINDOWS);
+	skew_init(&s, points, points + WINDOWS, WINDOWS);
 	for (int i = 0; i < 500; i++)
 		skew_add(&s, i == 0, i * 20.0, -i * 20.0);
 	assert_false(skew_ppm(&s, scratch, &ppm));
@@ -422,7 +423,7 @@ static void test_skew_of_points_far_apart(void **state)
 	few[2 * SKEW_WINDOWS_LIVE].media_ms = 7; /* the entry after the last:
 						  * must not be written */
 	for (int epoch = 0; epoch < 2; epoch++) {
-		skew_init(&s, few, SKEW_WINDOWS_LIVE);
+		skew_init(&s, few, few + SKEW_WINDOWS_LIVE, SKEW_WINDOWS_LIVE);
 		for (int i = 0; i < 2000; i++)
 			skew_add(&s, i == 0, i * 5000.0, i * 5000.0 * 1e-4);
 		assert_true(s.now.n <= SKEW_WINDOWS_LIVE);

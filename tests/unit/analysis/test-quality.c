@@ -17,6 +17,7 @@
 
 static struct rtp_payload_map map;
 static struct rtp_stream stream;
+static struct rtp_rest rest;
 static struct rtp_quality quality;
 
 static void near(double got, double want, double tolerance)
@@ -31,7 +32,7 @@ static int setup(void **state)
 	memset(&map, 0, sizeof(map));
 	assert_int_equal(rtp_payload_map_add(&map, 0, "PCMU", 8000), 0);
 	assert_int_equal(rtp_payload_map_add(&map, 9, "G722", 8000), 0);
-	rtp_stream_init(&stream, 7, 0, &map);
+	rtp_stream_init(&stream, 7, 0, &map, &rest);
 	rtp_quality_init(&quality, &stream);
 	return 0;
 }

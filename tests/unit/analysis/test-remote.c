@@ -107,11 +107,12 @@ static void test_impossible_blocks_are_counted(void **state)
 static void test_dlrr_is_a_round_trip(void **state)
 {
 	static struct rtp_sender sender;
+	static struct rtp_rest sender_rest;
 	struct rtcp_dlrr d = {.ssrc = 9, .lrr = 0x10000, .dlrr = 0x8000};
 	double ms;
 
 	(void)state;
-	rtp_sender_init(&sender, 9, 0, "PCMU", 8000);
+	rtp_sender_init(&sender, 9, 0, "PCMU", 8000, &sender_rest);
 	assert_true(rtp_sender_dlrr(&sender, &d, 0x18666, &ms));
 	assert_float_equal(ms, 1000.0 * 0x666 / 65536, 1e-5);
 	assert_false(rtp_sender_dlrr(&sender, &d, 0x17000, &ms));

@@ -74,6 +74,7 @@ static void *produce(void *arg)
 
 struct consumer {
 	struct rtp_stream stream;
+	struct rtp_rest rest;
 	uint64_t popped;
 	uint64_t next; /* record expected next */
 	uint64_t gaps; /* records missing before the newest */
@@ -150,7 +151,7 @@ static void test_two_producers_one_analyser(void **state)
 					  sizeof(struct packet_record),
 					  RING_RECORDS),
 				 0);
-		rtp_stream_init(&c[i].stream, i, 0, &map);
+		rtp_stream_init(&c[i].stream, i, 0, &map, &c[i].rest);
 		p[i].in_place = i == 0;
 	}
 	for (size_t i = 0; i < PRODUCERS; i++)

@@ -22,6 +22,7 @@
 /* A stream with every kind of observer. */
 struct side {
 	struct rtp_stream stream;
+	struct rtp_rest rest;
 	struct rtp_quality quality;
 	struct stream_detail detail;
 	uint64_t in_runs; /* packets in runs of two or more */
@@ -55,7 +56,7 @@ static const struct rtp_observer single_observer = {.packet = observe};
 
 static void side_init(struct side *side, const struct rtp_observer *observer)
 {
-	rtp_stream_init(&side->stream, 0, 0, &map);
+	rtp_stream_init(&side->stream, 0, 0, &map, &side->rest);
 	rtp_quality_init(&side->quality, &side->stream);
 	stream_detail_init(&side->detail, &side->stream);
 	rtp_stream_observe(&side->stream, observer, side);
@@ -128,7 +129,19 @@ static void same_timing(const struct rtp_timing *a, const struct rtp_timing *b)
 	near(a->min_transit_ms, b->min_transit_ms);
 }
 
-static void same_streams(const struct rtp_stream *a, const struct rtp_stream *b)
+static void same_sparse(const struct sparse_histogram *a,
+			const struct sparse_histogram *b,
+			struct count_parts *parts_a,
+			struct count_parts *parts_b)
+{
+	struct histogram copies[2];
+
+	sparse_histogram_copy(&copies[0], a, parts_a);
+	sparse_histogram_copy(&copies[1], b, parts_b);
+	same_histogram(&copies[0], &copies[1]);
+}
+
+static void same_streams(struct rtp_stream *a, struct rtp_stream *b)
 {
 	same_seq(&a->seq, &b->seq);
 	same_timing(&a->timing, &b->timing);
@@ -139,7 +152,7 @@ static void same_streams(const struct rtp_stream *a, const struct rtp_stream *b)
 	assert_int_equal(a->cn_packets, b->cn_packets);
 	assert_int_equal(a->unknown_pt_packets, b->unknown_pt_packets);
 	assert_int_equal(a->marker_packets, b->marker_packets);
-	same_histogram(&a->jitter, &b->jitter);
+	same_sparse(&a->jitter, &b->jitter, &a->counts, &b->counts);
 }
 
 static void same_pattern(const struct loss_pattern *a,

@@ -20,13 +20,14 @@
 #define FIRST 65500u
 
 static struct rtp_sender sender;
+static struct rtp_rest sender_rest;
 static uint16_t next_seq;
 
 static int setup(void **state)
 {
 	(void)state;
 	memset(&sender, 0xa5, sizeof(sender)); /* of a session before */
-	rtp_sender_init(&sender, OURS, 0, "PCMU", 8000);
+	rtp_sender_init(&sender, OURS, 0, "PCMU", 8000, &sender_rest);
 	next_seq = FIRST;
 	return 0;
 }

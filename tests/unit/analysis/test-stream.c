@@ -23,7 +23,9 @@ static void near(double got, double want, double tolerance)
 
 static struct rtp_payload_map map;
 static struct rtp_stream stream;
+static struct rtp_rest rest;
 static struct rtp_sender sender;
+static struct rtp_rest sender_rest;
 
 static int setup(void **state)
 {
@@ -35,7 +37,7 @@ static int setup(void **state)
 	assert_int_equal(
 		rtp_payload_map_add(&map, 101, "telephone-event", 8000), 0);
 	assert_int_equal(rtp_payload_map_add(&map, 111, "opus", 48000), 0);
-	rtp_stream_init(&stream, 7, 0, &map);
+	rtp_stream_init(&stream, 7, 0, &map, &rest);
 	return 0;
 }
 
@@ -108,7 +110,7 @@ static void test_jitter_across_timestamp_wrap(void **state)
 	for (uint32_t first = 0; first < 4000; first += 7) {
 		double j;
 
-		rtp_stream_init(&stream, 7, 0, &map);
+		rtp_stream_init(&stream, 7, 0, &map, &rest);
 		for (uint16_t i = 0; i < 20; i++)
 			take((uint16_t)(65530 + i), i * 20 + (i * 7) % 5,
 			     0u - first + i * 160u, 0);
@@ -232,7 +234,7 @@ static void test_seconds_sum_to_the_stream(void **state)
 		uint32_t at = 60000;
 		int64_t end = S;
 
-		rtp_stream_init(&stream, 7, 0, &map);
+		rtp_stream_init(&stream, 7, 0, &map, &rest);
 		for (int64_t i = 0; i < 500; i++) {
 			uint32_t kind = random_below(&seed, 50);
 			uint32_t k = at;
@@ -320,7 +322,7 @@ static void test_sender_by_reports(void **state)
 	double ms;
 
 	(void)state;
-	rtp_sender_init(&sender, 9, 0, "PCMU", 8000);
+	rtp_sender_init(&sender, 9, 0, "PCMU", 8000, &sender_rest);
 	send_packets(&seq, 50);
 	rtp_sender_close_second(&sender, S, &n);
 	assert_int_equal(n.packets, 50);
@@ -367,7 +369,7 @@ static void test_sender_report_overtakes_records(void **state)
 	double ms;
 
 	(void)state;
-	rtp_sender_init(&sender, 9, 0, "PCMU", 8000);
+	rtp_sender_init(&sender, 9, 0, "PCMU", 8000, &sender_rest);
 	send_packets(&seq, 2);
 	assert_false(rtp_sender_report(&sender, 3, &b, 0, &ms)); /* LSR 0 */
 	assert_int_equal(sender.invalid_reports, 0);
@@ -393,7 +395,7 @@ static void test_another_reporter_counts_anew(void **state)
 	uint16_t seq = 1000;
 
 	(void)state;
-	rtp_sender_init(&sender, 9, 0, "PCMU", 8000);
+	rtp_sender_init(&sender, 9, 0, "PCMU", 8000, &sender_rest);
 	send_packets(&seq, 500);
 	report(3, 1499, 100);
 	send_packets(&seq, 500);
@@ -421,7 +423,7 @@ static void test_two_reporters_at_a_time(void **state)
 	uint16_t seq = 0;
 
 	(void)state;
-	rtp_sender_init(&sender, 9, 0, "PCMU", 8000);
+	rtp_sender_init(&sender, 9, 0, "PCMU", 8000, &sender_rest);
 	for (uint32_t i = 1; i <= 10; i++) {
 		send_packets(&seq, 100);
 		report(3, 100 * i - 1, 10 * (int32_t)i);
@@ -443,7 +445,7 @@ static void test_reporter_that_begins_anew(void **state)
 	uint16_t seq = 0;
 
 	(void)state;
-	rtp_sender_init(&sender, 9, 0, "PCMU", 8000);
+	rtp_sender_init(&sender, 9, 0, "PCMU", 8000, &sender_rest);
 	send_packets(&seq, 5000);
 	report(3, 4999, 2000);
 	send_packets(&seq, 500);
@@ -465,7 +467,7 @@ static void test_report_that_adds_up_to_nothing(void **state)
 	uint16_t seq = 0;
 
 	(void)state;
-	rtp_sender_init(&sender, 9, 0, "PCMU", 8000);
+	rtp_sender_init(&sender, 9, 0, "PCMU", 8000, &sender_rest);
 	send_packets(&seq, 100);
 	report(3, 99, 0);
 	rtp_sender_close_second(&sender, S, &n);
@@ -495,7 +497,7 @@ static void test_many_reporters(void **state)
 		uint32_t sent = 0;
 		int32_t missing[7] = {0};
 
-		rtp_sender_init(&sender, 9, 0, "PCMU", 8000);
+		rtp_sender_init(&sender, 9, 0, "PCMU", 8000, &sender_rest);
 		for (int i = 0; i < 100; i++) {
 			uint32_t who = random_below(&seed, 7);
 			int count = 1 + (int)random_below(&seed, 900);
@@ -641,7 +643,7 @@ static void test_sender_codec_of_most_packets(void **state)
 	(void)state;
 	emodel_values_of(&pcmu.values, "PCMU", 8000, NULL);
 	emodel_values_of(&g729.values, "G729", 8000, NULL);
-	rtp_sender_init(&sender, 9, 0, "PCMU", 8000);
+	rtp_sender_init(&sender, 9, 0, "PCMU", 8000, &sender_rest);
 	rtp_sender_set_payload(&sender, &pcmu);
 	send_audio(&seq, 0, 60);
 	send_audio(&seq, 101, 90); /* digits */
