@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "capture/flow.h"
-#include "media/analysis/stream.h"
+#include "media/analysis/payload_map.h"
 
 /** One media line: where it wants to receive. */
 struct sdp_media {

@@ -1,84 +1,9 @@
 #include "media/analysis/stream.h"
 
-#include <errno.h>
 #include <string.h>
-#include <strings.h>
 
 #define PT_UNKNOWN 255
 #define NO_SEQ     65536
-
-/* Kind of an encoding name, any case: "CN", "telephone-event", else audio. */
-static enum rtp_payload_kind rtp_payload_kind_of(const char *encoding)
-{
-	if (!strcasecmp(encoding, "CN"))
-		return RTP_PAYLOAD_CN;
-	if (!strcasecmp(encoding, "telephone-event"))
-		return RTP_PAYLOAD_TE;
-	return RTP_PAYLOAD_AUDIO;
-}
-
-/* @return map->count: not found */
-static size_t find_index(const struct rtp_payload_map *map, uint8_t pt)
-{
-	size_t i = 0;
-
-	while (i < map->count && map->entries[i].pt != pt)
-		i++;
-	return i;
-}
-
-static void copy_name(char to[static 16], const char *from)
-{
-	size_t n = strnlen(from, 15);
-
-	memcpy(to, from, n);
-	memset(to + n, 0, 16 - n);
-}
-
-/* @return 0; -EINVAL; -EEXIST; -ENOSPC */
-static int has_room(const struct rtp_payload_map *map, uint8_t pt)
-{
-	if (pt > 127)
-		return -EINVAL;
-	if (find_index(map, pt) < map->count)
-		return -EEXIST;
-	return map->count < RTP_PAYLOADS_MAX ? 0 : -ENOSPC;
-}
-
-int rtp_payload_map_add(struct rtp_payload_map *map, uint8_t pt,
-			const char *encoding, uint32_t clock_hz)
-{
-	struct rtp_payload *p;
-	int err = has_room(map, pt);
-
-	if (err)
-		return err;
-	p = &map->entries[map->count++];
-	p->pt = pt;
-	p->clock_hz = clock_hz;
-	p->kind = (uint8_t)rtp_payload_kind_of(encoding);
-	copy_name(p->codec, encoding);
-	emodel_values_of(&p->values, encoding, clock_hz, NULL);
-	return 0;
-}
-
-int rtp_payload_map_copy(struct rtp_payload_map *map,
-			 const struct rtp_payload *entry)
-{
-	int err = has_room(map, entry->pt);
-
-	if (!err)
-		map->entries[map->count++] = *entry;
-	return err;
-}
-
-const struct rtp_payload *rtp_payload_map_find(
-	const struct rtp_payload_map *map, uint8_t pt)
-{
-	size_t i = find_index(map, pt);
-
-	return i < map->count ? &map->entries[i] : NULL;
-}
 
 void rtp_stream_init(struct rtp_stream *s, uint32_t ssrc, int64_t start_ns,
 		     const struct rtp_payload_map *map, struct rtp_rest *rest)
@@ -445,7 +370,7 @@ void rtp_stream_total(struct rtp_stream *s, struct stream_total *ret)
 	};
 	codec = rtp_stream_codec(s);
 	if (codec) {
-		copy_name(ret->codec, codec->name);
+		memcpy(ret->codec, codec->name, sizeof(ret->codec));
 		ret->clock_hz = codec->clock_hz;
 	}
 	if (ret->has_ptime)

@@ -21,6 +21,7 @@
 #include "media/analysis/codec_count.h"
 #include "media/analysis/distribution.h"
 #include "media/analysis/emodel.h"
+#include "media/analysis/payload_map.h"
 #include "media/analysis/record.h"
 #include "media/analysis/remote.h"
 #include "media/analysis/rtcp.h"
@@ -30,37 +31,6 @@
 #include "media/analysis/score.h"
 #include "media/analysis/skew.h"
 #include "media/analysis/summary.h"
-
-#define RTP_PAYLOADS_MAX 24 /* payload types of a session */
-
-enum rtp_payload_kind {
-	RTP_PAYLOAD_AUDIO,
-	RTP_PAYLOAD_CN, /* comfort noise, RFC 3389 */
-	RTP_PAYLOAD_TE, /* telephone-event, RFC 4733 */
-};
-
-/** Meaning of a payload type (the SDP's rtpmap, or RFC 3551). */
-struct rtp_payload {
-	uint32_t clock_hz;           /* RTP clock rate; 0: unknown, no jitter */
-	uint8_t pt;                  /* 0..127 */
-	uint8_t kind;                /* enum rtp_payload_kind */
-	char codec[16];              /* encoding name, e.g. "PCMU" */
-	struct emodel_values values; /* values for its score */
-};
-
-/** Constant while a stream uses it; streams may share it. */
-struct rtp_payload_map {
-	size_t count; /* <= RTP_PAYLOADS_MAX */
-	struct rtp_payload entries[RTP_PAYLOADS_MAX];
-};
-
-/**
- * Append a payload type. The name determines the kind; the values are those of
- * emodel_values_of() without format parameters.
- * @return 0; -ENOSPC the map is full; -EINVAL pt > 127; -EEXIST
- */
-int rtp_payload_map_add(struct rtp_payload_map *map, uint8_t pt,
-			const char *encoding, uint32_t clock_hz);
 
 /** Result of one packet, for observers that need every sample. */
 struct rtp_observation {
@@ -185,16 +155,6 @@ _Static_assert((sizeof(struct rtp_stream) + 63) / 64 % 64 != 0, "stream size");
  */
 void rtp_stream_init(struct rtp_stream *s, uint32_t ssrc, int64_t start_ns,
 		     const struct rtp_payload_map *map, struct rtp_rest *rest);
-
-/** Append an entry of another map, with its values.
- * @return as rtp_payload_map_add() */
-int rtp_payload_map_copy(struct rtp_payload_map *map,
-			 const struct rtp_payload *entry);
-
-/** Find the entry of a payload type.
- * @return NULL: none */
-const struct rtp_payload *rtp_payload_map_find(
-	const struct rtp_payload_map *map, uint8_t pt);
 
 /** The payload types have changed (a new answer); counters and timing
  * continue. */

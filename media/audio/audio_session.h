@@ -5,7 +5,7 @@
 #ifndef OFFHOOK_MEDIA_AUDIO_AUDIO_SESSION_H
 #define OFFHOOK_MEDIA_AUDIO_AUDIO_SESSION_H
 
-#include "media/analysis/stream.h"
+#include "media/analysis/payload_map.h"
 #include "media/audio/audio_early.h"
 #include "media/audio/audio_leg.h"
 #include "media/audio/audio_marker.h"

@@ -379,6 +379,7 @@ struct media_engine *media_engine_free(struct media_engine *e)
 	nat_sessions_free(&e->nat);
 	record_ring_close(&e->records);
 	record_ring_close(&e->audio_records);
+	payload_maps_release(&e->maps);
 	free(e->sessions);
 	slab_free(e->session_memory);
 	slab_free(e->seldom_memory);

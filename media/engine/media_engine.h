@@ -8,6 +8,7 @@
 #include "base/ring.h"
 #include "base/slab.h"
 #include "media/engine/media_session.h"
+#include "media/engine/payload_maps.h"
 #include "media/engine/socket_pool.h"
 #include "media/engine/thread_command.h"
 #include "media/record_ring.h"
@@ -45,6 +46,7 @@ struct media_engine {
 
 	/* loop */
 	struct prompt_cache *prompts;
+	struct payload_maps maps;
 	struct slab *session_memory;
 	struct slab *seldom_memory; /* session_seldom */
 	struct socket_pool *socket_pool;

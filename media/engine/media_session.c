@@ -354,6 +354,7 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 		      const struct media_session_params *params)
 {
 	struct media_session *s = slab_take(e->session_memory);
+	struct command *add = NULL;
 	int err;
 
 	if (!s)
@@ -367,8 +368,6 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 	s->engine = e;
 	s->slot = UINT32_MAX;
 	s->user = params->user;
-	s->add.kind = COMMAND_ADD;
-	s->add.owner = &s->commands;
 	s->stop.kind = COMMAND_STOP;
 	s->stop.owner = &s->commands;
 	for (int i = 0; i < SOCKET_COUNT; i++) {
@@ -406,6 +405,8 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 		err = capture_choose(s, params);
 	if (!err)
 		err = nat_open(s, &params->nat);
+	if (!err)
+		err = command_new(&add, &s->commands, COMMAND_ADD);
 	if (err) {
 		session_destroy(s);
 		return err;
@@ -419,9 +420,7 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 	}
 	threads_know(s);
 	commands_open(s);
-	s->add.mono_ns = clock_mono_ns();
-	command_push(&s->add,
-		     TO_RX | TO_ANALYSIS | command_to_audio(&s->commands));
+	command_push(add, TO_RX | TO_ANALYSIS | command_to_audio(&s->commands));
 	*ret = s;
 	return 0;
 }

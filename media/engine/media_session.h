@@ -72,8 +72,7 @@ struct media_session {
 	bool keeps_settled; /* constant: with NAT traversal or DTLS */
 	struct session_dtls dtls;
 	struct session_nat nat;
-	struct command add;
-	struct command stop;
+	struct command stop; /* embedded: it cannot fail */
 
 	struct rx_session rx;
 	struct tx_session tx;

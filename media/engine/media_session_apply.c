@@ -146,6 +146,25 @@ static int keys_fill(struct media_session *s, struct command *c,
 	return 0;
 }
 
+/* Get the map of the payload types that the peer may send. */
+static int map_get(struct media_session *s, struct command *c,
+		   const struct media_negotiated *n)
+{
+	struct rtp_payload_map map = {.count = 0};
+	int err = map_fill(&map, n);
+
+	for (size_t i = 0; !err && i < map.count; i++)
+		emodel_declarations_apply(s->engine->params.declarations,
+					  map.entries[i].codec,
+					  &map.entries[i].values);
+	if (!err)
+		err = payload_map_get(&c->map, &s->engine->maps, &map);
+	c->rx.map = c->map;
+	c->measure.map = c->map;
+	c->audio.map = c->map;
+	return err;
+}
+
 static int apply_fill(struct media_session *s, struct command *c,
 		      const struct media_negotiated *n, uint16_t ptime_ms)
 {
@@ -174,14 +193,7 @@ static int apply_fill(struct media_session *s, struct command *c,
 					    n->direction == MEDIA_SENDONLY);
 	c->audio.receives = n->direction == MEDIA_SENDRECV ||
 			    n->direction == MEDIA_RECVONLY;
-	c->rx.map = c->map;
-	c->measure.map = c->map;
-	c->audio.map = c->map;
-	err = map_fill(c->map, n);
-	for (size_t i = 0; !err && i < c->map->count; i++)
-		emodel_declarations_apply(s->engine->params.declarations,
-					  c->map->entries[i].codec,
-					  &c->map->entries[i].values);
+	err = map_get(s, c, n);
 	return err ? err : keys_fill(s, c, n);
 }
 

@@ -9,13 +9,29 @@
 
 #define UNTIL_SOON_MS 50
 
+/* The threads have returned the command, or never had it. The analysis goes on
+ * to read the map of the newest one. */
+static void map_return(struct command *c)
+{
+	struct session_commands *owner = c->owner;
+
+	if (!c->map)
+		return;
+	if (c->issue < owner->map_issue) {
+		payload_map_put(c->map);
+		return;
+	}
+	payload_map_put(owner->map);
+	owner->map = c->map;
+	owner->map_issue = c->issue;
+}
+
 static void command_free(struct command *c)
 {
 	clip_release(&c->tx.tones.clip);
 	prompt_put(c->prompt);
 	free(c->audio.paths[0]);
 	free(c->audio.paths[1]);
-	free(c->map);
 	free(c);
 }
 
@@ -23,6 +39,7 @@ void command_drop(struct command *c)
 {
 	/* it is the newest one, so the first of the list */
 	c->owner->list = c->next;
+	payload_map_put(c->map);
 	command_free(c);
 }
 
@@ -41,6 +58,7 @@ size_t commands_sweep(struct session_commands *owner)
 			continue;
 		}
 		*link = c->next;
+		map_return(c);
 		command_free(c);
 	}
 	return held;
@@ -51,22 +69,15 @@ int command_new(struct command **ret, struct session_commands *owner,
 {
 	struct command *c;
 
-	/* COMMAND_ADD and COMMAND_STOP are embedded in the session and need
-	 * room, too */
-	if (commands_sweep(owner) >= SESSION_COMMANDS_MAX - 2)
+	/* COMMAND_STOP is embedded in the session and needs room, too */
+	if (commands_sweep(owner) >= SESSION_COMMANDS_MAX - 1)
 		return -EAGAIN;
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
-	if (kind == COMMAND_APPLY) {
-		c->map = calloc(1, sizeof(*c->map));
-		if (!c->map) {
-			free(c);
-			return -ENOMEM;
-		}
-	}
 	c->kind = kind;
 	c->owner = owner;
+	c->issue = ++owner->issues;
 	c->mono_ns = clock_mono_ns();
 	c->next = owner->list;
 	owner->list = c;
@@ -203,8 +214,11 @@ void commands_release(struct session_commands *owner)
 		struct command *c = owner->list;
 
 		owner->list = c->next;
+		payload_map_put(c->map);
 		command_free(c);
 	}
+	payload_map_put(owner->map);
+	owner->map = NULL;
 }
 
 unsigned command_to_audio(const struct session_commands *owner)

@@ -8,6 +8,7 @@
 
 #include "media/audio/audio_session.h"
 #include "media/audio/prompt.h"
+#include "media/engine/payload_maps.h"
 #include "media/measure/measure_session.h"
 #include "media/media_thread.h"
 #include "media/rx/rx_session.h"
@@ -64,9 +65,14 @@ struct session_commands {
 	struct tx_session *tx; /* NULL: TX has no part in the session */
 	struct measure_session *measure;
 	struct audio_session *audio; /* NULL: no audio is decoded */
-	/* in use by threads, newest first; without those embedded in the
+	/* in use by threads, newest first; without the one embedded in the
 	 * session */
 	struct command *list;
+	/* The map of the newest COMMAND_APPLY that all threads returned: the
+	 * analysis reads it until it takes the next one. NULL: none */
+	const struct rtp_payload_map *map;
+	uint64_t map_issue; /* of that command */
+	uint64_t issues;    /* commands made */
 };
 
 /**
@@ -80,10 +86,12 @@ struct command {
 	struct command *next; /* of owner->list */
 	_Atomic unsigned holders;
 	int64_t mono_ns; /* when the loop issued it */
+	uint64_t issue;  /* its number in the session */
 	bool begins;     /* the session's first COMMAND_APPLY */
 	/* referenced by the threads' parts */
-	struct rtp_payload_map *map; /* COMMAND_APPLY, else NULL */
-	struct prompt *prompt;       /* held for COMMAND_PLAY */
+	const struct rtp_payload_map *map; /* COMMAND_APPLY: a reference; else
+					    * NULL */
+	struct prompt *prompt;             /* held for COMMAND_PLAY */
 	struct rx_command rx;
 	struct tx_command tx;
 	struct measure_command measure;

@@ -101,7 +101,7 @@ void measure_session_start(struct measure_session *a,
 			       ? early[0].mono_ns
 			       : c->head.mono_ns;
 	a->codec = c->codec;
-	a->maps[a->map] = *c->map;
+	a->map = c->map;
 	a->ptime_ms = c->ptime_ms;
 	a->suite_in = c->suite_rx;
 	a->suite_out = c->suite_tx;
@@ -113,11 +113,9 @@ void measure_session_start(struct measure_session *a,
 void measure_session_apply(struct measure_session *a,
 			   const struct measure_command *c)
 {
-	/* a map must not change while streams use it */
-	a->map ^= 1;
-	a->maps[a->map] = *c->map;
+	a->map = c->map;
 	for (size_t i = 0; i < a->stream_count; i++)
-		rtp_stream_set_map(&stream_at(a, i)->rtp, &a->maps[a->map]);
+		rtp_stream_set_map(&stream_at(a, i)->rtp, a->map);
 	sender_payload(a, c);
 	a->codec = c->codec;
 	a->ptime_ms = c->ptime_ms;
@@ -262,13 +260,16 @@ static void stream_to_ended(struct measure_session *a,
 	struct stream_second second;
 	struct stream_total total;
 
+	if (!a->has_ended)
+		memset(&a->seldom->ended, 0, sizeof(a->seldom->ended));
+	a->has_ended = true;
 	rtp_quality_finish(&stream->quality);
 	rtp_stream_close_second(&stream->rtp, a->second_ns + 1, &second);
 	rtp_quality_close_second(&stream->quality, &second);
-	second_add(&a->ended_second, &second, &most);
+	second_add(&a->seldom->ended.second, &second, &most);
 	rtp_stream_total(&stream->rtp, &total);
 	rtp_quality_total(&stream->quality, &total);
-	total_add(&a->ended, &total, &a->ended_most);
+	total_add(&a->seldom->ended.total, &total, &a->seldom->ended.most);
 	source_ended(a, stream, &total);
 }
 
@@ -339,8 +340,8 @@ static struct measure_stream *streams_find(struct measure_session *a,
 		stream->has_sr = false;
 		stream->block_ns = 0;
 		stream->first_ns = r->mono_ns;
-		rtp_stream_init(&stream->rtp, r->ssrc, a->second_ns,
-				&a->maps[a->map], rest_at(a, a->stream_recent));
+		rtp_stream_init(&stream->rtp, r->ssrc, a->second_ns, a->map,
+				rest_at(a, a->stream_recent));
 		rtp_quality_init(&stream->quality, &stream->rtp);
 	}
 	return stream;
@@ -493,8 +494,12 @@ void measure_session_close_in(struct measure_session *a, int64_t end_ns,
 {
 	uint64_t most = 0;
 
-	*ret = a->ended_second;
-	memset(&a->ended_second, 0, sizeof(a->ended_second));
+	if (a->has_ended) {
+		*ret = a->seldom->ended.second;
+		memset(&a->seldom->ended.second, 0, sizeof(*ret));
+	} else {
+		memset(ret, 0, sizeof(*ret));
+	}
 	ret->start_ns = a->second_ns;
 	ret->duration_ns = end_ns - a->second_ns;
 	for (size_t i = 0; i < a->stream_count; i++) {
@@ -525,9 +530,13 @@ void measure_session_finish(struct measure_session *a)
 
 bool measure_session_second_open(struct measure_session *a)
 {
-	uint64_t packets = a->stray_packets + a->ended.packets;
-	bool open = a->ended_second.has_quality;
+	uint64_t packets = a->stray_packets;
+	bool open = false;
 
+	if (a->has_ended) {
+		packets += a->seldom->ended.total.packets;
+		open = a->seldom->ended.second.has_quality;
+	}
 	for (size_t i = 0; i < a->stream_count; i++) {
 		struct rtp_counters counters;
 
@@ -584,9 +593,13 @@ bool measure_session_source(struct measure_session *a, uint32_t n,
 void measure_session_total_in(struct measure_session *a,
 			      struct stream_total *ret)
 {
-	uint64_t most = a->ended_most;
+	uint64_t most = 0;
 
-	*ret = a->ended;
+	memset(ret, 0, sizeof(*ret));
+	if (a->has_ended) {
+		*ret = a->seldom->ended.total;
+		most = a->seldom->ended.most;
+	}
 	if (most == 0) {
 		ret->burst_ratio = 1;
 		ret->no_score_reason = "no packets received";

@@ -33,6 +33,7 @@ struct measure_command {
 	struct command_head head;
 	struct measure_session *session;
 	/* COMMAND_APPLY */
+	/* valid until the next COMMAND_APPLY is done, or the session ends */
 	const struct rtp_payload_map *map;
 	uint8_t pt; /* payload type that we send with */
 	const struct codec *codec;
@@ -77,6 +78,12 @@ struct measure_further {
  * written whole before it is read. */
 struct measure_seldom {
 	struct packet_record early[EARLY_PACKETS_MAX]; /* oldest first */
+	/* of the streams that were replaced; written by the first of them */
+	struct {
+		struct stream_total total;   /* sums */
+		uint64_t most;               /* packets of the largest */
+		struct stream_second second; /* not yet in a closed second */
+	} ended;
 	struct stream_source sources_ended[SESSION_SOURCES_ENDED_MAX];
 	struct rtp_rest first_rest; /* of the first stream */
 	struct rtp_rest sender_rest;
@@ -94,17 +101,15 @@ struct measure_session {
 	bool tapped;   /* media of another program */
 	bool decodes;  /* the audio thread has a part in the session */
 	/* cold */
-	struct stream_total ended; /* sum of the streams that were replaced */
-	uint64_t ended_most;       /* packets of the largest of them */
+	bool has_ended; /* seldom->ended is valid */
 	uint32_t sources_ended_count;
-	uint64_t sources_left_out;         /* number of ended sources beyond
+	uint64_t sources_left_out; /* number of ended sources beyond
 					    * sources_ended[] */
-	struct stream_second ended_second; /* of `ended`, not yet in a closed
-					    * second */
 	size_t early_count;
-	int64_t stop_ns; /* valid from ANALYSIS_STOPPING on */
-	unsigned map;    /* index in maps[], in force */
-	bool has_rrtr;   /* an RRTR that was not answered with a DLRR yet */
+	int64_t stop_ns;                   /* valid from ANALYSIS_STOPPING on */
+	const struct rtp_payload_map *map; /* in force; borrowed from the
+					    * command */
+	bool has_rrtr; /* an RRTR that was not answered with a DLRR yet */
 	struct rtcp_dlrr rrtr;
 	int64_t rrtr_ns;
 	/* received packets that belong to no stream: long before the start, or
@@ -140,7 +145,6 @@ struct measure_session {
 	struct measure_stream first_stream;
 	struct rtp_sender
 		sender; /* by measure_session_start(), measure_session_never() */
-	struct rtp_payload_map maps[2]; /* by measure_session_start() */
 };
 
 /* First bytes of a measure_session, which are zero when it is created. */

@@ -8,7 +8,7 @@
 #define OFFHOOK_MEDIA_RX_RX_SESSION_H
 
 #include "base/prefetch.h"
-#include "media/analysis/stream.h"
+#include "media/analysis/payload_map.h"
 #include "media/command.h"
 #include "media/handover.h"
 #include "media/nat/relay_map.h"

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "media/analysis/rtp_header.h"
+#include "media/engine/payload_maps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -187,6 +188,36 @@ static void test_payload_types_differ(void **state)
 	assert_true(w->log->total[0].has_score);
 }
 
+/* Each answer brings another map of payload types; commands of earlier ones have
+ * returned, and their maps are gone. */
+static void test_payload_types_change_often(void **state)
+{
+	struct world *w = *state;
+	struct media_negotiated n =
+		rig_settle(&w->rtp.at, &w->rtp.at, MEDIA_SENDRECV);
+	uint8_t data[172] = {0x80};
+	uint8_t seq = 0;
+
+	for (uint8_t pt = 97; pt < 97 + 2 * PAYLOAD_MAPS_RECENT; pt++) {
+		n.accepted[0].pt = pt;
+		assert_int_equal(media_session_apply(w->log->session, &n), 0);
+		rig_run_ms(&w->rig, 100);
+		data[1] = pt;
+		for (int i = 0; i < 4; i++) {
+			data[3] = seq;
+			data[6] = (uint8_t)(seq * 160 >> 8);
+			data[7] = (uint8_t)(seq++ * 160);
+			peer_send(&w->rtp, &w->to, data, sizeof(data));
+		}
+		rig_run_ms(&w->rig, 100);
+	}
+	ended(w);
+	assert_int_equal(w->log->total[0].packets, seq);
+	assert_int_equal(w->log->total[0].received, seq);
+	assert_string_equal(w->log->total[0].codec, "PCMA");
+	assert_true(w->log->total[0].has_score);
+}
+
 /* 15 CSRCs and an extension belong to the header, not to the payload. */
 static void test_csrcs_and_extension(void **state)
 {
@@ -251,6 +282,7 @@ int main(void)
 		TEST(test_address_changes),
 		TEST(test_ssrc_changes),
 		TEST(test_payload_types_differ),
+		TEST(test_payload_types_change_often),
 		TEST(test_csrcs_and_extension),
 		TEST(test_strangers_and_collisions),
 	};

@@ -21,6 +21,7 @@
 
 struct world {
 	struct measure_session *a;
+	struct rtp_payload_map map;
 	int64_t now_ns;
 	struct stream_second sum;
 	uint64_t sent;
@@ -29,14 +30,13 @@ struct world {
 static int world_open(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
-	struct rtp_payload_map map = {0};
 	struct measure_command c = {
 		.head.mono_ns = 100 * NS_PER_S,
 		.codec = &codec_pcmu,
-		.map = &map,
 	};
 
 	assert_non_null(w);
+	c.map = &w->map;
 	w->a = aligned_alloc(PREFETCH_LINE, sizeof(*w->a));
 	assert_non_null(w->a);
 	/* what is not cleared for a new session is written before it is read */
@@ -47,7 +47,7 @@ static int world_open(void **state)
 	memset(w->a->seldom, 0xa5, sizeof(*w->a->seldom));
 	w->a->ssrc = 1;
 	w->now_ns = c.head.mono_ns;
-	assert_int_equal(rtp_payload_map_add(&map, 0, "PCMU", 8000), 0);
+	assert_int_equal(rtp_payload_map_add(&w->map, 0, "PCMU", 8000), 0);
 	measure_session_start(w->a, &c);
 	*state = w;
 	return 0;
