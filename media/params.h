@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "base/sockaddr.h"
@@ -199,7 +200,6 @@ struct media_nat_params {
 struct media_local {
 	struct media_addr rtp;  /* where the peer shall send RTP */
 	struct media_addr rtcp; /* where the peer shall send RTCP (RFC 3605) */
-	struct media_codec codecs[MEDIA_CODECS_MAX]; /* by preference */
 	size_t codec_count;
 	uint16_t ptime_ms; /* ptime to announce, 10..120 */
 	enum media_direction direction;
@@ -210,9 +210,24 @@ struct media_local {
 	/* our SDES keys, by preference of their suites; tags 1, 2, ... */
 	struct media_crypto crypto[MEDIA_SRTP_SUITE_COUNT];
 	size_t crypto_count;
-	struct media_ice ice; /* put into our offer, and into the answer if the
-			       * peer offers ICE */
+	bool has_ice; /* `ice` is put into our offer, and into the answer if the
+		       * peer offers ICE */
+	/* last, see media_local_bytes() */
+	struct media_codec codecs[MEDIA_CODECS_MAX]; /* by preference */
+	struct media_ice ice;                        /* if has_ice */
 };
+
+/**
+ * Bytes that are in use: up to the last codec, or all with ICE. It may be
+ * allocated with so many; what is behind them is not read.
+ * Thread: any
+ */
+static inline size_t media_local_bytes(const struct media_local *l)
+{
+	return l->has_ice ? sizeof(*l)
+			  : offsetof(struct media_local, codecs) +
+				    l->codec_count * sizeof(l->codecs[0]);
+}
 
 /** Result of offer and answer (RFC 3264): what to send, and where. */
 struct media_negotiated {
@@ -220,8 +235,6 @@ struct media_negotiated {
 	struct media_addr rtcp;   /* the peer's RTCP address */
 	bool rtcp_mux;            /* RTCP uses the RTP ports of both sides */
 	struct media_codec codec; /* codec to send with */
-	struct media_codec accepted[MEDIA_CODECS_MAX]; /* codecs that may be
-							* received */
 	size_t accepted_count;
 	bool has_event_pt; /* telephone-event agreed (RFC 4733) */
 	uint8_t event_pt;
@@ -246,7 +259,27 @@ struct media_negotiated {
 			       * 6.1.1) */
 	bool ice_mismatch;    /* the peer's SDP was modified on its way: no ICE
 			       * (RFC 8839 section 4.2.5) */
-	struct media_ice ice_peer;
+	/* last, see media_negotiated_bytes() */
+	struct media_codec accepted[MEDIA_CODECS_MAX]; /* codecs that may be
+							* received */
+	struct media_ice ice_peer;                     /* if `ice` */
 };
+
+/** As media_local_bytes(). */
+static inline size_t media_negotiated_bytes(const struct media_negotiated *n)
+{
+	return n->ice ? sizeof(*n)
+		      : offsetof(struct media_negotiated, accepted) +
+				n->accepted_count * sizeof(n->accepted[0]);
+}
+
+/** Copy what is in use; the rest of *ret is not written.
+ * @param n  may be allocated with media_negotiated_bytes()
+ * Thread: any */
+static inline void media_negotiated_copy(struct media_negotiated *ret,
+					 const struct media_negotiated *n)
+{
+	memcpy(ret, n, media_negotiated_bytes(n));
+}
 
 #endif

@@ -68,7 +68,7 @@ static int handshakes_open(struct media_session *s,
 			.open = true,
 			.rate = HANDOVER_DTLS_RATE,
 		};
-	return session_dtls_open(&s->dtls, &p, &s->local.fingerprint);
+	return session_dtls_open(&s->dtls, &p, &s->local->fingerprint);
 }
 
 static int nat_open(struct media_session *s,
@@ -83,7 +83,7 @@ static int nat_open(struct media_session *s,
 		.handlers = &handlers,
 		.session = s,
 		.nat = params,
-		.local = &s->local,
+		.local = s->local,
 		.settled = &s->seldom->settled,
 		.fds = {s->rx.sockets[SOCKET_RTP].fd,
 			s->rx.sockets[SOCKET_RTCP].fd},
@@ -113,7 +113,7 @@ static int nat_open(struct media_session *s,
 static int encryption_choose(struct media_session *s,
 			     const struct media_session_params *params)
 {
-	struct media_local *local = &s->local;
+	struct media_local *local = s->local;
 
 	local->encryption = params->encryption;
 	local->rtcp_mux = params->rtcp_mux;
@@ -172,8 +172,8 @@ static int sockets_open(struct media_session *s, const struct media_addr *bind)
 		s->rx.sockets[i].drops = pair.drops[i];
 		s->tx.fds[i] = pair.fds[i];
 	}
-	s->local.rtp = pair.addrs[SOCKET_RTP];
-	s->local.rtcp = pair.addrs[SOCKET_RTCP];
+	s->local->rtp = pair.addrs[SOCKET_RTP];
+	s->local->rtcp = pair.addrs[SOCKET_RTCP];
 	s->any_port = media_addr_port(bind) == 0;
 	return 0;
 }
@@ -183,15 +183,16 @@ static int sockets_open(struct media_session *s, const struct media_addr *bind)
  * bound to. */
 static void sockets_release(struct media_session *s)
 {
-	const struct socket_pair pair = {
-		.fds = {s->tx.fds[SOCKET_RTP], s->tx.fds[SOCKET_RTCP]},
-		.addrs = {s->local.rtp, s->local.rtcp},
-		.drops = {s->rx.sockets[SOCKET_RTP].drops,
-			  s->rx.sockets[SOCKET_RTCP].drops},
-	};
+	struct socket_pair pair;
 
 	if (s->rx.sockets[SOCKET_RTP].fd < 0)
 		return;
+	pair = (struct socket_pair){
+		.fds = {s->tx.fds[SOCKET_RTP], s->tx.fds[SOCKET_RTCP]},
+		.addrs = {s->local->rtp, s->local->rtcp},
+		.drops = {s->rx.sockets[SOCKET_RTP].drops,
+			  s->rx.sockets[SOCKET_RTCP].drops},
+	};
 	if (s->any_port && s->stopped && s->nat.mode == MEDIA_NAT_NONE) {
 		socket_pool_give(s->engine->socket_pool, &pair,
 				 clock_mono_ns());
@@ -279,7 +280,7 @@ static int capture_choose(struct media_session *s,
 		.whole = params->capture == MEDIA_CAPTURE_WHOLE,
 		/* where the sockets are bound; `local` may become an address
 		 * that a server sees */
-		.local = {s->local.rtp, s->local.rtcp},
+		.local = {s->local->rtp, s->local->rtcp},
 	};
 
 	if (params->capture == MEDIA_CAPTURE_NONE)
@@ -339,12 +340,30 @@ static int prompt_open(struct media_session *s,
 		.cache = s->engine->prompts,
 		.commands = &s->commands,
 		.ntp_offset_ns = s->engine->ntp_offset_ns,
-		.local = &s->local,
+		.local = s->local,
 		.session = params,
 	};
 
 	s->tones.prompt = &s->prompt;
 	return session_prompt_open(&s->prompt, &p);
+}
+
+/* Our side, without the room that it does not need. */
+static int local_make(struct media_session *s,
+		      const struct media_session_params *params)
+{
+	struct media_local local = {
+		.has_ice = params->nat.mode == MEDIA_NAT_ICE,
+	};
+	int err = session_codecs_choose(&local, params);
+
+	if (err)
+		return err;
+	s->local = malloc(media_local_bytes(&local));
+	if (!s->local)
+		return -ENOMEM;
+	memcpy(s->local, &local, media_local_bytes(&local));
+	return 0;
 }
 
 _Static_assert(_Alignof(struct media_session) <= SLAB_LINE_BYTES, "alignment");
@@ -389,8 +408,7 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 		memset(&s->seldom->settled, 0, sizeof(s->seldom->settled));
 	/* relaxed: no thread knows the session yet; TX never will */
 	atomic_store_explicit(&s->end.tx_done, s->tapped, memory_order_relaxed);
-	err = s->tapped && !e->tap ? -EINVAL
-				   : session_codecs_choose(&s->local, params);
+	err = s->tapped && !e->tap ? -EINVAL : local_make(s, params);
 	if (!err && !s->tapped)
 		err = encryption_choose(s, params);
 	if (!err)
@@ -428,11 +446,13 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 /* Wipe keys and ICE passwords. */
 static void secrets_wipe(struct media_session *s)
 {
-	struct media_local *ours = &s->local;
+	struct media_local *ours = s->local;
 	struct media_negotiated *both = &s->seldom->settled;
 
-	explicit_bzero(ours->crypto, sizeof(ours->crypto));
-	explicit_bzero(ours->ice.pwd, sizeof(ours->ice.pwd));
+	if (ours)
+		explicit_bzero(ours->crypto, sizeof(ours->crypto));
+	if (ours && ours->has_ice)
+		explicit_bzero(ours->ice.pwd, sizeof(ours->ice.pwd));
 	if (!s->keeps_settled)
 		return;
 	explicit_bzero(&both->crypto_tx, sizeof(both->crypto_tx));
@@ -462,13 +482,14 @@ void session_destroy(struct media_session *s)
 	session_prompt_release(&s->prompt);
 	prompt_put(s->expected);
 	secrets_wipe(s);
+	free(s->local);
 	slab_give(e->seldom_memory, s->seldom);
 	slab_give(e->session_memory, s);
 }
 
 const struct media_local *media_session_local(const struct media_session *s)
 {
-	return &s->local;
+	return s->local;
 }
 
 void *media_session_user(const struct media_session *s)
@@ -506,7 +527,7 @@ int media_session_expect_key(struct media_session *s)
 	struct command *c;
 	int err;
 
-	if (s->stop_given || s->local.crypto_count == 0)
+	if (s->stop_given || s->local->crypto_count == 0)
 		return -EINVAL;
 	err = command_new(&c, &s->commands, COMMAND_REKEY);
 	if (err)
@@ -520,7 +541,7 @@ int media_session_rekey(struct media_session *s)
 	int err = media_session_expect_key(s);
 
 	if (!err)
-		session_keys_choose(&s->local);
+		session_keys_choose(s->local);
 	return err;
 }
 

@@ -50,8 +50,8 @@ struct media_session {
 	bool tapped;                 /* TX has no part in the session */
 	bool any_port;               /* its ports were chosen here, not by the
 				      * caller */
-	struct media_local local;
-	struct prompt *expected; /* NULL: nothing is expected */
+	struct media_local *local;   /* of media_local_bytes(); owned */
+	struct prompt *expected;     /* NULL: nothing is expected */
 	void *user;
 
 	/* loop */

@@ -253,14 +253,15 @@ static void start_choose(struct media_session *s, struct command *c)
 int media_session_apply(struct media_session *s,
 			const struct media_negotiated *negotiated)
 {
-	struct media_negotiated n = *negotiated;
+	struct media_negotiated n;
 	struct command *c;
 	int err;
 
 	if (s->stop_given)
 		return -EINVAL;
+	media_negotiated_copy(&n, negotiated);
 	if (s->keeps_settled && negotiated != &s->seldom->settled)
-		s->seldom->settled = n;
+		media_negotiated_copy(&s->seldom->settled, negotiated);
 	err = session_nat_settle(&s->nat, &n);
 	if (!err && n.dtls && !s->tapped)
 		err = handshakes_settle(s, &n);
@@ -268,7 +269,8 @@ int media_session_apply(struct media_session *s,
 		err = command_new(&c, &s->commands, COMMAND_APPLY);
 	if (err)
 		return err;
-	err = apply_fill(s, c, &n, n.ptime_ms ? n.ptime_ms : s->local.ptime_ms);
+	err = apply_fill(s, c, &n,
+			 n.ptime_ms ? n.ptime_ms : s->local->ptime_ms);
 	if (!err)
 		route_fill(&s->nat, c, &n);
 	explicit_bzero(&n.crypto_tx, sizeof(n.crypto_tx));

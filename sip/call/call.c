@@ -63,7 +63,7 @@ static void call_destructor(void *arg)
 	/* keys of SRTP */
 	if (call->session.sdp.data)
 		explicit_bzero(call->session.sdp.data, call->session.sdp.used);
-	sdp_local_wipe(&call->session.local);
+	mem_deref(call->session.local);
 	buf_release(&call->session.sdp);
 	originator_unref(call->origin);
 }

@@ -107,7 +107,8 @@ struct call_end {
 
 /* offer_answer.c */
 struct call_session {
-	struct media_local local;
+	/* of media_local_bytes(); NULL: not set yet, see offer_answer_local() */
+	struct media_local *local;
 	struct sdp *remote; /* the peer's last description */
 	uint64_t id;        /* of our o= line */
 	uint64_t version;

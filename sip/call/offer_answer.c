@@ -34,14 +34,33 @@ static int local_check(const struct media_local *media)
 	return valid ? 0 : -EINVAL;
 }
 
+static void local_destructor(void *arg)
+{
+	sdp_local_wipe(arg);
+}
+
 int offer_answer_local_set(struct sip_call *call,
 			   const struct media_local *media)
 {
+	struct media_local *local;
 	int err = local_check(media);
 
-	if (!err)
-		call->session.local = *media;
-	return err;
+	if (err)
+		return err;
+	local = mem_alloc(media_local_bytes(media), local_destructor);
+	if (!local)
+		return -ENOMEM;
+	memcpy(local, media, media_local_bytes(media));
+	mem_deref(call->session.local);
+	call->session.local = local;
+	return 0;
+}
+
+const struct media_local *offer_answer_local(const struct sip_call *call)
+{
+	static const struct media_local none;
+
+	return call->session.local ? call->session.local : &none;
 }
 
 int native_call_relocate(struct sip_call *call, const struct media_local *media)
@@ -63,7 +82,7 @@ static int draft_write(struct sip_call *call, struct sdp_draft *draft)
 	int err;
 
 	buf_init(&text, SDP_TEXT_MAX);
-	draft->local = &call->session.local;
+	draft->local = offer_answer_local(call);
 	draft->session_id = call->session.id;
 	draft->version = call->session.version;
 	draft->frame = call->session.remote;
@@ -89,7 +108,7 @@ static int draft_write(struct sip_call *call, struct sdp_draft *draft)
 
 enum media_direction offer_answer_wanted(const struct sip_call *call, bool held)
 {
-	enum media_direction base = call->session.local.direction;
+	enum media_direction base = offer_answer_local(call)->direction;
 
 	/* RFC 3264 8.4: to hold a recvonly stream it becomes inactive */
 	return sdp_direction(sdp_sends(base) &&
@@ -101,7 +120,7 @@ enum media_direction offer_answer_wanted(const struct sip_call *call, bool held)
  * in the peer's offer. */
 static enum media_direction willing(const struct sip_call *call)
 {
-	enum media_direction base = call->session.local.direction;
+	enum media_direction base = offer_answer_local(call)->direction;
 
 	return sdp_direction(sdp_sends(base),
 			     sdp_receives(base) && !call->session.held);
@@ -111,8 +130,8 @@ int offer_answer_new_offer(struct sip_call *call,
 			   enum media_direction direction)
 {
 	struct sdp_draft draft = {
-		.codecs = call->session.local.codecs,
-		.codec_count = call->session.local.codec_count,
+		.codecs = offer_answer_local(call)->codecs,
+		.codec_count = offer_answer_local(call)->codec_count,
 		.direction = direction,
 	};
 	int err = draft_write(call, &draft);
@@ -287,7 +306,7 @@ int offer_answer_no_audio(const struct sip_call *call, char *reason)
 {
 	int err = call->session.remote->foreign ? -EPROTOTYPE : -EINVAL;
 
-	unusable_reason(reason, call->session.remote, &call->session.local,
+	unusable_reason(reason, call->session.remote, offer_answer_local(call),
 			err);
 	return err;
 }
@@ -296,7 +315,7 @@ int offer_answer_no_audio(const struct sip_call *call, char *reason)
 static int route_of(const struct sip_call *call, const struct media_addr *to,
 		    const char *what, char *reason)
 {
-	const struct media_local *local = &call->session.local;
+	const struct media_local *local = offer_answer_local(call);
 	char there[INET6_ADDRSTRLEN];
 	char here[INET6_ADDRSTRLEN];
 	int err = sdp_address_route(call_table_route(call->user->table), to,
@@ -356,24 +375,31 @@ static int media_settle(struct media_negotiated **ret, struct sip_call *call,
 			settle_h *settle, enum media_direction ours,
 			char *reason)
 {
+	const struct media_local *local = offer_answer_local(call);
 	struct call_session *s = &call->session;
-	struct media_negotiated *deal =
-		mem_alloc(sizeof(*deal), media_destructor);
+	struct media_negotiated settled;
+	struct media_negotiated *deal = NULL;
 	int err;
 
-	if (!deal)
-		return -ENOMEM;
 	if (s->media)
 		sdp_dtls_keep(&s->remote->association, s->media);
-	err = settle(deal, s->remote, &s->local, ours);
-	if (err)
-		unusable_reason(reason, s->remote, &s->local, err);
-	else
-		err = route_check(call, deal, reason);
-	if (err)
-		mem_deref(deal);
-	else
+	err = settle(&settled, s->remote, local, ours);
+	if (err) {
+		unusable_reason(reason, s->remote, local, err);
+		return err;
+	}
+	err = route_check(call, &settled, reason);
+	/* it is kept as long as the call: without room for 16 codecs and ICE */
+	if (!err)
+		deal = mem_alloc(media_negotiated_bytes(&settled),
+				 media_destructor);
+	if (!err && !deal)
+		err = -ENOMEM;
+	if (!err) {
+		media_negotiated_copy(deal, &settled);
 		*ret = deal;
+	}
+	sdp_negotiated_wipe(&settled);
 	return err;
 }
 
@@ -497,7 +523,7 @@ void offer_answer_event_media(struct sip_call *call, struct call_event *event)
  * 6.1): that is no hold. */
 static void hold_event(struct sip_call *call, int64_t mono_ns)
 {
-	if (sdp_sends(call->session.local.direction))
+	if (sdp_sends(offer_answer_local(call)->direction))
 		call_event(&call->events,
 			   call->session.held_by_peer ? SIP_CALL_HELD
 						      : SIP_CALL_RESUMED,

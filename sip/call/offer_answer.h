@@ -15,6 +15,9 @@ struct sip_call;
 /** Set the media of our next offer or answer; copied. @return 0; -EINVAL */
 int offer_answer_local_set(struct sip_call *call,
 			   const struct media_local *media);
+/** @return the media of our next offer or answer; nothing is set in it before
+ *         offer_answer_local_set(); never NULL */
+const struct media_local *offer_answer_local(const struct sip_call *call);
 /** Make our offer, in call->session.sdp. @return 0; -errno */
 int offer_answer_new_offer(struct sip_call *call,
 			   enum media_direction direction);

@@ -1,6 +1,7 @@
 #include "sip/call/reliable_provisional.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/random.h"
 #include "base/str.h"
@@ -144,7 +145,7 @@ int reliable_send(struct sip_call *call, uint16_t code,
 	waiting->code = code;
 	waiting->has_media = media != NULL;
 	if (media)
-		waiting->media = *media;
+		memcpy(&waiting->media, media, media_local_bytes(media));
 	list_append(&r->queue, &waiting->le, waiting);
 	return 0;
 }

@@ -182,8 +182,8 @@ int uac_dial(struct sip_call **ret, const struct call_user *user,
 		err = dialog_set_headers(call->dialog, params->headers,
 					 params->header_count);
 	if (!err && !call->options.late_offer)
-		err = offer_answer_new_offer(call,
-					     call->session.local.direction);
+		err = offer_answer_new_offer(
+			call, offer_answer_local(call)->direction);
 	if (err) {
 		mem_deref(call);
 		return err;

@@ -247,7 +247,7 @@ static void answer_events(struct sip_call *call, bool sdp)
  * it. */
 static int answer_describe(struct sip_call *call, char *reason)
 {
-	enum media_direction direction = call->session.local.direction;
+	enum media_direction direction = offer_answer_local(call)->direction;
 
 	if (call->session.early_answer || call->reliable.answered)
 		return 0;

@@ -232,14 +232,16 @@ static void ice_wipe(struct media_ice *ice)
 void sdp_local_wipe(struct media_local *local)
 {
 	explicit_bzero(local->crypto, sizeof(local->crypto));
-	ice_wipe(&local->ice);
+	if (local->has_ice)
+		ice_wipe(&local->ice);
 }
 
 void sdp_negotiated_wipe(struct media_negotiated *deal)
 {
 	explicit_bzero(&deal->crypto_tx, sizeof(deal->crypto_tx));
 	explicit_bzero(&deal->crypto_rx, sizeof(deal->crypto_rx));
-	ice_wipe(&deal->ice_peer);
+	if (deal->ice)
+		ice_wipe(&deal->ice_peer);
 }
 
 void sdp_crypto_wipe(struct sdp_crypto *crypto, struct media_ice *ice)

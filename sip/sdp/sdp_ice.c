@@ -193,7 +193,7 @@ bool sdp_ice_same(const struct media_negotiated *a,
 		  const struct media_negotiated *b)
 {
 	return a->ice == b->ice && a->ice_mismatch == b->ice_mismatch &&
-	       strcmp(a->ice_peer.ufrag, b->ice_peer.ufrag) == 0 &&
-	       strcmp(a->ice_peer.pwd, b->ice_peer.pwd) == 0 &&
-	       a->ice_peer.lite == b->ice_peer.lite;
+	       (!a->ice || (strcmp(a->ice_peer.ufrag, b->ice_peer.ufrag) == 0 &&
+			    strcmp(a->ice_peer.pwd, b->ice_peer.pwd) == 0 &&
+			    a->ice_peer.lite == b->ice_peer.lite));
 }

@@ -74,7 +74,8 @@ static int ice_write(struct buf *b, const struct sdp_draft *draft,
 
 	if (answer && answer->ice_mismatch && !in_session)
 		return buf_print(b, "a=ice-mismatch\r\n");
-	if (!ice->ufrag[0] || (answer && !answer->ice))
+	if (!draft->local->has_ice || !ice->ufrag[0] ||
+	    (answer && !answer->ice))
 		return 0;
 	if (in_session)
 		return sdp_ice_write_session(b, ice);
@@ -304,7 +305,8 @@ static int settle(struct media_negotiated *ret, const struct sdp *peer,
 		return err;
 	deal.rtp = peer->rtp;
 	deal.rtcp = deal.rtcp_mux ? peer->rtp : peer->rtcp;
-	sdp_ice_settle(&deal, &peer->ice, &local->ice, ours);
+	if (local->has_ice)
+		sdp_ice_settle(&deal, &peer->ice, &local->ice, ours);
 	err = settle_addresses(&deal, local);
 	if (err)
 		return err;

@@ -137,6 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check(sdp.line_count <= SDP_LINES_MAX);
 	check(sdp.codec_count <= SDP_FORMATS_MAX);
 	answer(&sdp, &local);
+	local.has_ice = true;
 	strcpy(local.ice.ufrag, "ours");
 	strcpy(local.ice.pwd, "a password of ours: 22+");
 	local.ice.candidate_count = 1;

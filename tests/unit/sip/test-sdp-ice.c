@@ -1,5 +1,6 @@
 /* ICE in SDP: RFC 8839. */
 #include <arpa/inet.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <setjmp.h>
@@ -43,6 +44,7 @@ static struct media_local local_make(void)
 	local.codecs[0] = (struct media_codec){"PCMU", 0, 1, 8000, ""};
 	local.codec_count = 1;
 	local.ptime_ms = 20;
+	local.has_ice = true;
 	strcpy(ice->ufrag, "ours");
 	strcpy(ice->pwd, "0123456789abcdefghijkl");
 	ice->candidates[0] = (struct media_candidate){
@@ -167,7 +169,7 @@ static void test_settle(void **state)
 	struct media_local without = local;
 	(void)state;
 
-	without.ice.ufrag[0] = '\0';
+	without.has_ice = false;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct media_negotiated deal;
 		struct sdp sdp;
@@ -232,6 +234,74 @@ static void test_is_read_back(void **state)
 	buf_release(&b);
 }
 
+/* @return what was written, to be freed */
+static char *answer_text(const struct media_local *local,
+			 const struct media_negotiated *deal)
+{
+	const struct sdp_draft draft = {
+		.local = local,
+		.codecs = deal->accepted,
+		.codec_count = deal->accepted_count,
+		.direction = deal->direction,
+		.answer = deal,
+	};
+	struct buf b;
+	char *text;
+
+	buf_init(&b, SDP_TEXT_MAX);
+	assert_int_equal(sdp_write(&b, &draft), 0);
+	text = strdup(b.data);
+	assert_non_null(text);
+	buf_release(&b);
+	return text;
+}
+
+/* An object of the bytes in use gives the same answer as a whole one. */
+static void kept_is_whole(const struct media_local *local)
+{
+	struct media_local *kept = malloc(media_local_bytes(local));
+	struct media_negotiated deal, of_kept;
+	struct media_negotiated *kept_deal;
+	char *want, *got;
+	struct sdp sdp;
+
+	assert_non_null(kept);
+	memcpy(kept, local, media_local_bytes(local));
+	parse(&sdp, HEAD AUDIO WHO HOST);
+	assert_int_equal(sdp_answer(&deal, &sdp, local, MEDIA_SENDRECV), 0);
+	assert_int_equal(sdp_answer(&of_kept, &sdp, kept, MEDIA_SENDRECV), 0);
+	assert_int_equal(deal.ice, local->has_ice);
+	kept_deal = malloc(media_negotiated_bytes(&of_kept));
+	assert_non_null(kept_deal);
+	media_negotiated_copy(kept_deal, &of_kept);
+	assert_true(sdp_ice_same(kept_deal, &deal));
+	want = answer_text(local, &deal);
+	got = answer_text(kept, kept_deal);
+	assert_string_equal(got, want);
+	assert_int_equal(strstr(got, "a=candidate") != NULL, local->has_ice);
+	free(want);
+	free(got);
+	sdp_local_wipe(kept);
+	sdp_negotiated_wipe(kept_deal);
+	free(kept);
+	free(kept_deal);
+}
+
+static void test_kept_without_room(void **state)
+{
+	struct media_local local = local_make();
+
+	(void)state;
+	kept_is_whole(&local);
+	local.has_ice = false;
+	kept_is_whole(&local);
+	assert_true(media_local_bytes(&local) < 1024);
+	local.codec_count = MEDIA_CODECS_MAX;
+	for (size_t i = 1; i < MEDIA_CODECS_MAX; i++)
+		local.codecs[i] = local.codecs[0];
+	kept_is_whole(&local);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +310,7 @@ int main(void)
 		cmocka_unit_test(test_secrets),
 		cmocka_unit_test(test_settle),
 		cmocka_unit_test(test_is_read_back),
+		cmocka_unit_test(test_kept_without_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,7 +93,7 @@ static void call_handler(struct sip_call *call, enum sip_call_event event,
 	log_add(world, call_names[event]);
 	world->times[event] = info->mono_ns;
 	if (info->media) {
-		world->negotiated = *info->media;
+		media_negotiated_copy(&world->negotiated, info->media);
 		world->negotiated_count++;
 	}
 	if (world->call_h)
