@@ -293,6 +293,10 @@ static void job_start(struct engine *e, json_t *message)
 	tick_set(e);
 	mono_timer_start(&e->tmr_max, (uint64_t)e->job->max_duration_s * 1000,
 			 max_duration_over, e);
+	/* setting up took its time: the agents wait for each other after it */
+	if (json_is_true(json_object_get(json_object_get(message, "spec"),
+					 "barrier_first")))
+		report_send(e->report, json_pack("{s:s}", "type", "prepared"));
 }
 
 /* ---- messages ---- */

@@ -31,6 +31,7 @@ struct engine_merge {
 	struct engine_merge_params p;
 	struct interval_merge *intervals;
 	struct engine engines[WIRE_ENGINES_MAX];
+	uint32_t prepared;
 	uint32_t finished;
 	size_t outcome; /* the worst until now, in outcomes[] */
 	char reason[WIRE_REASON_BYTES];
@@ -84,6 +85,13 @@ struct engine_merge *engine_merge_free(struct engine_merge *m)
 }
 
 /* ---- steps and progress ---- */
+
+/* Each engine tells it once. */
+static void on_prepared(struct engine_merge *m)
+{
+	if (++m->prepared == m->p.engines)
+		emit(m, json_pack("{s:s}", "type", "prepared"));
+}
 
 static void on_ready(struct engine_merge *m, uint32_t engine,
 		     const json_t *message)
@@ -284,7 +292,9 @@ void engine_merge_message(struct engine_merge *m, uint32_t engine,
 
 	if (m->engines[engine].finished)
 		return; /* nothing follows a finish */
-	if (strcmp(type, "ready") == 0)
+	if (strcmp(type, "prepared") == 0)
+		on_prepared(m);
+	else if (strcmp(type, "ready") == 0)
 		on_ready(m, engine, message);
 	else if (strcmp(type, "began") == 0)
 		on_began(m, engine, message);

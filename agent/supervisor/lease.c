@@ -474,9 +474,15 @@ int lease_begin(struct lease *l)
 	if (!l->barrier_first)
 		return lease_go(l, 0, 0);
 	l->step = -1;
+	return 0;
+}
+
+void lease_engine_prepared(struct lease *l)
+{
+	if (!l->barrier_first || l->step >= 0 || l->barrier_waiting)
+		return;
 	l->barrier_waiting = true;
 	ask_barrier(l);
-	return 0;
 }
 
 void lease_step_began(struct lease *l, const json_t *message)

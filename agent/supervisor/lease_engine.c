@@ -88,7 +88,9 @@ static void on_message(json_t *message, void *arg)
 
 	if (l->env->verbose)
 		terminal_show(l->role, message);
-	if (strcmp(type, "ready") == 0)
+	if (strcmp(type, "prepared") == 0)
+		lease_engine_prepared(l);
+	else if (strcmp(type, "ready") == 0)
 		lease_step_ready(l, message);
 	else if (strcmp(type, "began") == 0)
 		lease_step_began(l, message);

@@ -82,9 +82,12 @@ void lease_check_over(struct lease *l);
 /** Send `go` for a step to all engines of the lease.
  * @return as engine_group_send() */
 int lease_go(struct lease *l, int64_t step, int64_t in_ms);
-/** Start the first step, or wait for the other agents of the run before.
+/** Start the first step, if no barrier is before it.
  * @return as engine_group_send() */
 int lease_begin(struct lease *l);
+/** The engine has set up its job: wait for the other agents of the run, if a barrier is
+ * before the first step. */
+void lease_engine_prepared(struct lease *l);
 /** The engine reported that the calls of a step begin.
  * @param message  its message of type "began" */
 void lease_step_began(struct lease *l, const json_t *message);

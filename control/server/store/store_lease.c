@@ -370,15 +370,15 @@ int lease_disconnect(struct store *s, const struct lease_leave *leave,
 /* A run of one role waits for no other role. */
 static int go_delay(struct db *db, int64_t run_id, int64_t *ret_ms)
 {
-	const struct db_value params[] = {DB_I(run_id)};
-	int64_t roles;
-	int err = lease_integer(db,
-				"SELECT COUNT(*) FROM lease WHERE run_id = $1",
-				LEASE_PARAMS(params), &roles);
+	const struct db_value params[] = {DB_I(run_id), DB_I(LEASE_GO_DELAY_MS),
+					  DB_I(LEASE_GO_SHARDS_MS)};
 
-	if (!err)
-		*ret_ms = roles > 1 ? LEASE_GO_DELAY_MS : 0;
-	return err;
+	return lease_integer(db,
+			     "SELECT CASE WHEN count(*) = 1 THEN 0 "
+			     "WHEN max(shards) > 1 THEN CAST($3 AS BIGINT) "
+			     "ELSE CAST($2 AS BIGINT) END FROM lease "
+			     "WHERE run_id = $1",
+			     LEASE_PARAMS(params), ret_ms);
 }
 
 static int note_ready(struct db *db, const struct lease_view *v,

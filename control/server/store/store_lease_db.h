@@ -52,6 +52,9 @@ int lease_integer(struct db *db, const char *sql, const struct db_value *params,
 
 /* Delay of the common start: enough to answer every parked request before. */
 #define LEASE_GO_DELAY_MS 250
+/* Likewise of shards, whose start is compared: another controller that did not hear of it
+ * looks after a second (announcer.c). */
+#define LEASE_GO_SHARDS_MS (1000 + LEASE_GO_DELAY_MS)
 
 #define LEASE_PARAMS(params) (params), sizeof(params) / sizeof((params)[0])
 

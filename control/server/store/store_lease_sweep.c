@@ -81,7 +81,7 @@ static int lose(struct db *db, const struct lost_row *lost,
 /* A shard that was lost does not hold up the others at a barrier. */
 static int sweep_barriers(struct db *db, int64_t now)
 {
-	const struct db_value params[] = {DB_I(now + LEASE_GO_DELAY_MS)};
+	const struct db_value params[] = {DB_I(now + LEASE_GO_SHARDS_MS)};
 
 	return lease_exec(
 		db,

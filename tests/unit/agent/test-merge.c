@@ -438,6 +438,20 @@ static void test_ready_when_all_are(void **state)
 }
 
 /* A step has begun when the last engine has begun it. */
+static void test_job_is_prepared_with_the_last_engine(void **state)
+{
+	struct seen seen;
+	struct engine_merge *m = messages_new(3, &seen);
+
+	(void)state;
+	tell(m, 0, "{\"type\":\"prepared\"}");
+	tell(m, 2, "{\"type\":\"prepared\"}");
+	assert_int_equal(count(&seen), 0);
+	tell(m, 1, "{\"type\":\"prepared\"}");
+	assert_int_equal(count(&seen), 1);
+	over(m, &seen);
+}
+
 static void test_step_began_with_the_last_engine(void **state)
 {
 	struct seen seen;
@@ -635,6 +649,7 @@ int main(void)
 		cmocka_unit_test(test_calls_of_a_second_are_added_up),
 		cmocka_unit_test(test_calls_of_an_engine_that_stood_still),
 		cmocka_unit_test(test_ready_when_all_are),
+		cmocka_unit_test(test_job_is_prepared_with_the_last_engine),
 		cmocka_unit_test(test_step_began_with_the_last_engine),
 		cmocka_unit_test(test_progress_is_the_mean),
 		cmocka_unit_test(test_events_pass_as_they_came),
