@@ -196,13 +196,14 @@ static void test_shards_begin_together(void **state)
 			strcmp(json_string_value(of_shard(shards, i, "agent")),
 			       "one") == 0;
 		const double expected = one ? 0 : 3.5;
+		const double error = one ? 0.25 : 0.125;
 
 		assert_float_equal(json_number_value(of_shard(
 					   shards, i, "start_offset_ms")),
 				   expected, 1e-9);
 		assert_float_equal(json_number_value(of_shard(
 					   shards, i, "clock_error_ms")),
-				   one ? 0.25 : 0.125, 1e-9);
+				   error, 1e-9);
 		json_decref(jobs[i]);
 	}
 	json_decref(shards);
