@@ -74,9 +74,12 @@ def controller_with(c, uri):
 
 def test_the_fixture_reaches_postgresql_and_comes_back(server, destination, source):
     """Every row of every table, and the numbers that must not be given again."""
-    with sqlite3.connect(source.state_dir / "offhook.db") as db:  # agents of one pool only, until now
+    with sqlite3.connect(source.state_dir / "offhook.db") as db:  # what the fixture's schema had no rows of
         db.execute("INSERT INTO agent_further_pool SELECT a.id, p.id FROM agent a JOIN agent_pool p "
                    "ON p.id <> a.pool_id")
+        db.execute("INSERT INTO key_rate VALUES (1, 1700000000000000)")
+        db.execute("INSERT INTO login_failure VALUES (x'00ff', 3, 1700000000000)")
+        db.execute("INSERT INTO thinning SELECT run_id, id, 7 FROM series LIMIT 1")
     db.close()
     before = dump(source.state_dir / "offhook.db")
     assert [t for t, rows in before[1].items() if not rows] == []

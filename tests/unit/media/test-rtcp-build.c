@@ -198,6 +198,7 @@ static void test_lateness_within_one_percent(void **state)
 	enum {
 		COUNT = 20000
 	};
+	const double count = COUNT;
 	static struct lateness l;
 	static int64_t samples[COUNT];
 	struct distribution d;
@@ -218,12 +219,12 @@ static void test_lateness_within_one_percent(void **state)
 	}
 	qsort(samples, COUNT, sizeof(samples[0]), compare);
 	lateness_read(&l, &d, &p99);
-	sum /= COUNT;
+	sum /= count;
 	assert_int_equal(d.n, COUNT);
 	assert_true(fabs(d.min - (double)samples[0] / 1e6) < 1e-12);
 	assert_true(fabs(d.max - (double)samples[COUNT - 1] / 1e6) < 1e-9);
 	assert_true(fabs(d.avg - sum) < 1e-6 * sum);
-	assert_true(fabs(d.stddev / sqrt(squares / COUNT - sum * sum) - 1) <
+	assert_true(fabs(d.stddev / sqrt(squares / count - sum * sum) - 1) <
 		    0.01);
 	assert_true(fabs(d.median * 1e6 / (double)samples[COUNT / 2] - 1) <
 		    0.01);
