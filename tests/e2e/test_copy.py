@@ -198,7 +198,7 @@ def test_killed_at_any_moment_the_destination_is_empty(server, destination, sour
     seed = random.randrange(1 << 32)
     print("seed", seed)
     rng = random.Random(seed)
-    wait, killed = 0.1, 0
+    wait, killed = 0.03, 0
     while True:
         process = begin(source, uri)
         try:
