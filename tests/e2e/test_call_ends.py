@@ -335,8 +335,8 @@ def test_max_duration_and_a_call_nobody_accounted_for(tmp_path, ports):
         assert fake.upload(job, "events", states + [evidence()]).ok
         assert fake.finish(job).ok
         run = bench.wait(session)
-        assert run["status"] == "failed"
-        assert "the agent never accounted for it" in run["result_description"]
+        assert run["status"] == "errored"
+        assert "never reported how 1 call ended (the first is callee-1)" in run["result_description"]
 
 
 # ---- conditions that replace the rule ----

@@ -349,7 +349,56 @@ static void flaw_text(char *text, size_t size, const struct flaw_record *f)
 			  f->role, f->name, f->count, f->text);
 }
 
-/* A run in which the tester itself lost packets is errored. */
+/* @return how many calls of a role began and have no end that was reported, although the
+ * role gave its evidence, which is the last that it reports */
+static size_t unaccounted(const struct judge_input *in,
+			  const struct role_record *role,
+			  const struct call_record **ret_first)
+{
+	const struct call_record *calls = RECORDS(in, calls, call_record);
+	size_t count = 0;
+
+	*ret_first = NULL;
+	for (size_t i = 0; role_has_evidence(role) && i < in->calls.count;
+	     i++) {
+		if (calls[i].finished || strcmp(calls[i].role, role->role) != 0)
+			continue;
+		if (!*ret_first)
+			*ret_first = &calls[i];
+		count++;
+	}
+	return count;
+}
+
+static size_t all_unaccounted(const struct judge_input *in)
+{
+	const struct role_record *roles = RECORDS(in, roles, role_record);
+	const struct call_record *first;
+	size_t count = 0;
+
+	for (size_t i = 0; i < in->roles.count; i++)
+		count += unaccounted(in, &roles[i], &first);
+	return count;
+}
+
+static void add_unaccounted(struct sentences *s, const struct judge_input *in,
+			    const struct role_record *role)
+{
+	const struct call_record *first;
+	const size_t count = unaccounted(in, role, &first);
+	char text[JUDGE_REASON_BYTES];
+
+	if (!count)
+		return;
+	str_print(text, sizeof(text),
+		  "%s: the tester itself was at fault: it never reported how "
+		  "%zu %s ended (the first is %.60s)",
+		  role->role, count, count == 1 ? "call" : "calls",
+		  first->name);
+	sentence_add(s, text);
+}
+
+/* A run in which the tester itself lost packets or calls is errored. */
 static void add_flaws(struct sentences *s, const struct judge_input *in)
 {
 	const struct flaw_record *flaws = RECORDS(in, flaws, flaw_record);
@@ -364,6 +413,7 @@ static void add_flaws(struct sentences *s, const struct judge_input *in)
 	for (size_t i = 0; i < in->roles.count; i++) {
 		char text[JUDGE_REASON_BYTES];
 
+		add_unaccounted(s, in, &roles[i]);
 		if (role_has_evidence(&roles[i]))
 			continue;
 		str_print(text, sizeof(text),
@@ -448,7 +498,8 @@ int judge_run(struct judge_result *ret, struct judge_input *in,
 	*ret = (struct judge_result){.status = status,
 				     .verdicts = verdicts,
 				     .description = description,
-				     .flaws = in->flaws.count};
+				     .flaws = in->flaws.count +
+					      all_unaccounted(in)};
 	return 0;
 out:
 	buf_release(&sentences.text);
