@@ -349,8 +349,11 @@ def test_an_agent_that_leaves(bench):
     """It is deleted, and its runs keep its name; with a job in progress it is not."""
     c, agent = bench.c, bench.agent()
     session, caller, callee = started(bench, agent)
-    form = agent.session.post(f"{c.url}/api/v2/agent/disconnect", auth=agent.auth, data={"leave": "true"})
-    assert form.status_code == 415
+    agent_api = f"{c.url}/api/v2/agent"
+    for method, path in (("POST", "/disconnect"), ("PUT", f"/leases/{caller['lease_id']}"),
+                         ("POST", f"/leases/{caller['lease_id']}/start")):
+        form = agent.session.request(method, agent_api + path, auth=agent.auth, data={"leave": "true"})
+        assert form.status_code == 415, path
     assert FakeAgent(c, auth=agent.auth).post("/disconnect", {"reason": "-", "leave": True}).ok
     assert states(c) == ["offline"]
     name, = [a["name"] for a in c.api("GET", "/agents")["agents"]]

@@ -90,6 +90,14 @@ bool agent_calibration(struct request *req, struct reply *rep, json_t **ret)
 	return wrong(rep, place, "is missing or not valid");
 }
 
+bool agent_json_body(const struct request *req, struct reply *rep)
+{
+	if (!request_body_is_form(req))
+		return true;
+	reply_problem(rep, 415, "the body must be application/json");
+	return false;
+}
+
 const char *agent_lease(struct request *req, struct reply *rep)
 {
 	if (uuid_valid(request_param(req, 0)))

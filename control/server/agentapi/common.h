@@ -20,6 +20,10 @@ bool agent_integer_required(struct request *req, struct reply *rep,
 const char *agent_text(struct request *req, struct reply *rep,
 		       const char *member, size_t max_bytes, bool required);
 
+/** Refuse a form, for a handler whose members are all optional: a form without any of them
+ * would pass. @return false: the reply is a 415 */
+bool agent_json_body(const struct request *req, struct reply *rep);
+
 /** Read the lease id in the path. @return NULL: the reply is a 404 */
 const char *agent_lease(struct request *req, struct reply *rep);
 

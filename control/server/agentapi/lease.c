@@ -39,7 +39,7 @@ void agent_lease_start(struct request *req, struct reply *rep)
 	const json_t *epoch = json_object_get(request_body(req), "epoch");
 	int err;
 
-	if (!lease)
+	if (!lease || !agent_json_body(req, rep))
 		return;
 	if (epoch && !json_is_integer(epoch)) {
 		reply_problem(rep, 422, "epoch must be a whole number");
@@ -91,7 +91,7 @@ void agent_lease_renew(struct request *req, struct reply *rep)
 	const char *command;
 	int err;
 
-	if (!lease)
+	if (!lease || !agent_json_body(req, rep))
 		return;
 	if (value &&
 	    (!json_is_number(value) || !(progress >= 0) || progress > 1)) {

@@ -185,10 +185,8 @@ void agent_disconnect(struct request *req, struct reply *rep)
 	bool deleted;
 	int err;
 
-	if (request_body_is_form(req)) {
-		reply_problem(rep, 415, "the body must be application/json");
+	if (!agent_json_body(req, rep))
 		return;
-	}
 	leave.instance =
 		agent_text(req, rep, "instance", INSTANCE_BYTES, false);
 	if (!leave.instance)
