@@ -108,7 +108,7 @@ def test_a_healthy_agent_passes_and_one_that_is_stopped_does_not(tmp_path, ports
 
 @contextmanager
 def quota_group():
-    """A control group for processor time, version 1 or 2. @yield (add, set_us)"""
+    """A control group for processor time, version 1 or 2. @yield (add, set_us): of each second"""
     for mount, name in (("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us"),
                         ("/sys/fs/cgroup/cpu,cpuacct", "cpu.cfs_quota_us"),
                         ("/sys/fs/cgroup", "cpu.max")):
@@ -122,10 +122,12 @@ def quota_group():
         group.rmdir()
     else:
         pytest.skip("control groups cannot be made here")
+    if name == "cpu.cfs_quota_us":
+        (group / "cpu.cfs_period_us").write_text("1000000")
 
     def set_us(quota):
         (group / name).write_text(str(quota) if name != "cpu.max" else
-                                  f"{'max' if quota < 0 else quota} 100000")
+                                  f"{'max' if quota < 0 else quota} 1000000")
 
     def add(pid):
         (group / "cgroup.procs").write_text(str(pid))
