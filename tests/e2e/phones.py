@@ -16,6 +16,7 @@ import time
 import wave
 from pathlib import Path
 
+import interop
 import logs
 from certificates import openssl
 
@@ -111,10 +112,10 @@ class Phone:
         self.until(self.ready)
         return self
 
-    def until(self, words):
-        """Wait for a text in its output."""
+    def until(self, words, count=1):
+        """Wait for a text in its output, which may be there several times."""
         deadline = time.monotonic() + 30
-        while words not in self.log.read_text(errors="replace"):
+        while self.log.read_text(errors="replace").count(words) < count:
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.__exit__()
                 raise RuntimeError(self.text())
@@ -164,7 +165,7 @@ class Baresip(Phone):
         (folder / "contacts").write_text("")
         (folder / "config").write_text("\n".join([
             f"sip_listen {PHONE}:5060", "snd_path .",
-            "audio_source aufile,tone.wav", "audio_alert aufile,/dev/null",
+            "audio_source aufile,tone.wav", *self.player(), "audio_alert aufile,/dev/null",
             f"ausrc_srate {rate}", f"auplay_srate {rate}", "ausrc_channels 1",
             "auplay_channels 1", "rtp_ports 30000-30100", "net_interface vb",
             "module_path " + MODULES, f"module {module}.so", "module aufile.so",
@@ -173,6 +174,14 @@ class Baresip(Phone):
             f"ctrl_tcp_listen {PHONE}:4444", *config, ""]))
 
         self._control, self._sent = None, 0
+
+    @staticmethod
+    def player():
+        """The player of aufile in version 1.1 crashes, or waits for ever, if it is released right
+        after its start, as at a hold. Version 1.0 with aubridge stops decoding after a second."""
+        if interop.version("baresip") == "1.0":
+            return []
+        return ["module aubridge.so", "audio_player aubridge,heard"]
 
     def command(self):
         return [BARESIP, "-v", "-f", str(self.folder)]
@@ -252,7 +261,10 @@ def dtls_identity():
 
 
 class Linphone(Phone):
-    """linphonec, driven over its standard input. sip: more lines of that section."""
+    """linphonec, driven over its standard input. sip: more lines of that section.
+
+    It writes its prompt when it has carried out a command. Version 5.3 does not echo commands,
+    and forgets one if the next comes before it is carried out."""
     ready = "linphonec>"
 
     def __init__(self, folder, namespace, sip=(), info=True):
@@ -267,7 +279,9 @@ class Linphone(Phone):
         tone_write(folder / "tone.wav", 48000, 440, 30)
         (folder / "linphonerc").write_text("\n".join([
             "[sip]", "sip_port=5060", "sip_tcp_port=-1", "sip_tls_port=-1", "guess_hostname=0",
-            f"contact=sip:phone@{PHONE}", f"use_info={int(info)}", *sip, "[net]", "mtu=0",
+            # version 5.3 sends INFO only where it does not send telephone-event
+            f"contact=sip:phone@{PHONE}", f"use_info={int(info)}",
+            f"use_rfc2833={int(not info)}", *sip, "[net]", "mtu=0",
             "nat_policy_ref=", "[rtp]", "audio_rtp_port=30000", "[sound]", "echocancellation=0",
             ""]))
 
@@ -288,14 +302,12 @@ class Linphone(Phone):
     def enable_codecs(self):
         """Enable all codecs that it has."""
         self.do("codec list")
-        self.until("17: L16")
-        for number, _ in re.findall(r"^ ?(\d+): (\S+)", self.log.read_text(), re.M):
+        for number in re.findall(r"^(?:linphonec> )? ?(\d+): ", self.log.read_text(), re.M):
             self.do(f"codec enable {number}")
 
     def record(self):
         self._records += 1
         self.do(f"record {self.heard().name}")
-        self.until(self.heard().name)   # it echoes the commands it has read
 
     def digits(self):
         return "".join(re.findall(r"Receiving tone (.) from",
@@ -304,9 +316,15 @@ class Linphone(Phone):
     def heard(self):
         return self.folder / f"heard{self._records}.wav"
 
-    def do(self, command, _=""):
+    def _write(self, command):
         self.process.stdin.write((command + "\n").encode())
         self.process.stdin.flush()
+
+    def do(self, command, _=""):
+        """Have a command carried out."""
+        prompts = self.log.read_text(errors="replace").count(self.ready)
+        self._write(command)
+        self.until(self.ready, prompts + 1)
 
     def dial(self, uri):
         self.do(f"call {uri}")
@@ -333,7 +351,7 @@ class Linphone(Phone):
 
     def __exit__(self, *_):
         if self.process.poll() is None:
-            self.do("quit")
+            self._write("quit")
             try:
                 self.process.wait(5)
             except subprocess.TimeoutExpired:
