@@ -94,8 +94,10 @@ def test_options(shell):
     assert "--wait" not in shell("scenario", "list", "--")
     assert shell("capacity", "--") >= {"--calls", "--cool-down", "--rate", "--junit", "--url"}
     # those of the pages that the command names, behind an argument and another option
-    assert shell("call", "sip:1@127.0.0.1", "--register", "--tl") == {
+    shown = shell("call", "sip:1@127.0.0.1", "--register", "--tl")
+    assert {o for o in shown if o.startswith("--tl")} == {
         "--tls-ca", "--tls-cert", "--tls-key", "--tls-name", "--tls-verify"}
+    assert shown <= {o for o in shown if o.startswith("--tl")} | {"--srtp-library"}  # fish 4 also finds letters apart
     assert "--dry-run" in shell("apply", "--d")
 
 

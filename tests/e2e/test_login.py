@@ -118,7 +118,7 @@ def test_changes_need_the_token(browser):
 
 
 @pytest.mark.parametrize("cookies, signed_in", [
-    ("offhook_session=TOKEN", True), ("a=b;offhook_session=TOKEN; c", True),
+    ("offhook_session=TOKEN", True), ("a=b; offhook_session=TOKEN; c=d", True),
     ("offhook_session=TOKEN; offhook_session=x", True),  # the first one counts
     ("offhook_session=x; offhook_session=TOKEN", False),
     ("OFFHOOK_SESSION=x; offhook_session=TOKEN", True),  # another name, RFC 6265 section 5.3

@@ -349,6 +349,7 @@ def test_a_run_is_deleted(page, lab):
     page.open("/runs?test=test 1-0&status=running")
     assert not [r for r in page.rows("runs") if "Delete" in r]
     lab.c.api("POST", f"/runs/{session}/stop")
+    lab.waits_for(lambda: lab.c.api("GET", f"/runs/{session}/status")["run"]["status"] == "stopped")
     page.open("/runs?test=test 1-0&status=stopped")
     page.wait(lambda: "Delete" in page.rows("runs")[0])
     before = lab.c.api("GET", "/runs")["total"]
