@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <openssl/ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -347,6 +348,16 @@ static curl_socket_t on_open_socket(void *arg, curlsocktype purpose,
 	return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
 }
 
+/* OpenSSL keeps what it decrypted last, passwords of a job among it, unless it is told
+ * not to. */
+static CURLcode on_tls_context(CURL *easy, void *context, void *arg)
+{
+	(void)easy;
+	(void)arg;
+	SSL_CTX_set_options(context, SSL_OP_CLEANSE_PLAINTEXT);
+	return CURLE_OK;
+}
+
 static CURLcode call_prepare(struct http_client_call *call)
 {
 	const struct http_client *http = call->http;
@@ -378,6 +389,7 @@ static CURLcode call_prepare(struct http_client_call *call)
 	SET(CURLOPT_TIMEOUT_MS, (long)call->timeout_s * 1000);
 	SET(CURLOPT_TCP_KEEPALIVE, 1L);
 	SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	SET(CURLOPT_SSL_CTX_FUNCTION, on_tls_context);
 	/* libcurl would use the authorities it has read for a day */
 	SET(CURLOPT_CA_CACHE_TIMEOUT, 0L);
 	if (http->ca_file) {
