@@ -214,14 +214,8 @@ static void shard_row(struct document *d, const json_t *shard)
 	struct shard_cells c;
 
 	shard_cells_of(&c, shard);
-	cell(d, text_of(shard, "role"));
-	cell(d, c.shard);
-	cell(d, text_of(shard, "agent"));
-	cell(d, text_of(shard, "state"));
-	cell(d, c.calls);
-	cell(d, c.calls_per_second);
-	cell(d, c.start);
-	cell(d, c.error);
+	for (size_t i = 0; i < SHARD_COLUMNS; i++)
+		cell(d, c.all[i]);
 	document_put(d, "|\n");
 }
 

@@ -26,6 +26,17 @@ void shard_cells_of(struct shard_cells *ret, const json_t *shard)
 	number(ret->calls_per_second, shard, "calls_per_second", 3);
 	number(ret->start, shard, "start_offset_ms", 1);
 	number(ret->error, shard, "clock_error_ms", 1);
+	const char *const all[SHARD_COLUMNS] = {
+		text_of(shard, "role"),
+		ret->shard,
+		text_of(shard, "agent"),
+		text_of(shard, "state"),
+		ret->calls,
+		ret->calls_per_second,
+		ret->start,
+		ret->error,
+	};
+	memcpy(ret->all, all, sizeof(all));
 }
 
 struct beginning {

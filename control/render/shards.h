@@ -10,9 +10,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* "3 of 4", "10", "12.5": the cells of a row. */
+#define SHARD_COLUMNS    8
 #define SHARD_CELL_BYTES 32
+/* A row of the table of shards: "caller", "3 of 4", "fra-1", "lost", "10", "12.5", "0.3", "1.1". */
 struct shard_cells {
+	/* in the order of the columns; into the shard and the members below */
+	const char *all[SHARD_COLUMNS];
 	char shard[SHARD_CELL_BYTES];
 	char calls[SHARD_CELL_BYTES];
 	char calls_per_second[SHARD_CELL_BYTES];
@@ -20,6 +23,7 @@ struct shard_cells {
 	char error[SHARD_CELL_BYTES]; /* of the clocks, ms; "" unknown */
 };
 
+/** @param ret  not to be copied: it has pointers into itself; valid as long as `shard` */
 void shard_cells_of(struct shard_cells *ret, const json_t *shard);
 
 /* How far apart the shards of a role began. */
