@@ -348,8 +348,8 @@ static curl_socket_t on_open_socket(void *arg, curlsocktype purpose,
 	return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
 }
 
-/* OpenSSL keeps what it decrypted last, passwords of a job among it, unless it is told
- * not to. */
+/* Without this, OpenSSL's buffers keep the last answer in plain text, and with it the
+ * passwords of a job. */
 static CURLcode on_tls_context(CURL *easy, void *context, void *arg)
 {
 	(void)easy;

@@ -458,7 +458,7 @@ static void ask_barrier(struct lease *l)
 
 	if (l->barrier || l->lost || l->cancelled || !l->engines)
 		return;
-	/* barriers have numbers from 0 */
+	/* with a barrier before the first step, that one has number 0 */
 	str_print(path, sizeof(path), "/leases/%s/barriers/%jd", l->id,
 		  (intmax_t)(l->step + l->barrier_first));
 	body = json_pack("{s:b}", "ready", 1);

@@ -67,7 +67,7 @@ void rate_learn(struct rate *r, const struct rate_share *shared, size_t count,
 size_t rate_unreported(struct rate *r,
 		       struct rate_share ret[static RATE_KEYS_MAX]);
 
-/** They are reported: the shared buckets have them. */
+/** Note that the shared buckets contain these tokens: they are not reported again. */
 void rate_reported(struct rate *r, const struct rate_share *reported,
 		   size_t count);
 

@@ -24,8 +24,7 @@ struct throttle;
 
 /* A name and a password that a client sends. */
 struct guess {
-	struct store
-		*shared; /* the thread's own; NULL: count in this process */
+	struct store *shared; /* to count in; NULL: count in this process */
 	const char *name;
 	const char *address;
 	int64_t now_ns; /* monotonic; with `shared` the wall clock */

@@ -17,7 +17,7 @@ struct store_rate {
 	int64_t us;     /* of the tokens taken; or until the bucket is full */
 };
 
-/* A row is deleted when its bucket has been full so long. */
+/* A row is deleted when its bucket has been full for so many seconds. */
 #define RATE_KEPT_S 60
 
 /**

@@ -18,7 +18,7 @@ struct store;
 /* Runs with a shorter reporting interval can be thinned, to its least multiple that is
  * not shorter than this. */
 #define THIN_INTERVAL_S 10
-/* Points that one transaction merges, but at least those of one interval. */
+/* About so many points are merged in one transaction; an interval is never divided. */
 #define THIN_CHUNK_POINTS 1000
 
 /** Begin the thinning of a run, in the caller's transaction: its interval is the new
