@@ -156,7 +156,7 @@ static const struct conf_key keys[] = {
 	 .max = UINT64_C(1) << 40,
 	 .fallback = "256M"},
 	U32(capacity, 1, 64, "4"),
-	U32(engines, 1, 8, "1"),
+	U32(engines, 0, 8, "0"),
 	TEXT(bind, "127.0.0.1", check_bind,
 	     "a literal address of this host, or auto"),
 	U16(sip_port, 0, 65535, "0"),

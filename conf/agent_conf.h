@@ -38,7 +38,8 @@ struct agent_conf {
 
 	/* calls */
 	uint32_t capacity;          /* jobs at a time */
-	uint32_t engines;           /* processes of one job of many calls */
+	uint32_t engines;           /* processes of one job of many calls;
+				     * 0: one a processor */
 	char bind[CONF_TEXT_BYTES]; /* address literal, not "any"; or auto */
 	uint16_t sip_port;          /* 0: any free port */
 	char sip_tls_certificate[CONF_PATH_BYTES];  /* empty: none */

@@ -97,6 +97,8 @@ struct media_evidence {
 	uint64_t rtcp_send_refused;
 	uint64_t foreign_packets; /* RTP from another address than the
 				   * negotiated one; measured like all others */
+	/* datagrams to shared sockets that belong to no session */
+	uint64_t unassigned_packets;
 	uint64_t ssrc_collisions; /* RTP with our own SSRC, of another source or
 				   * looped (RFC 3550 section 8.2) */
 	uint64_t srtp_refused;    /* authentication failed: dropped */
@@ -320,6 +322,9 @@ struct media_session_params {
 	/* Expect to hear this file; needs MEDIA_AUDIO_MEASURE. NULL: expect
 	 * nothing */
 	const char *expect_file;
+	/* Share sockets with other sessions: no NAT traversal, DTLS, port or
+	 * tap. The SSRC is announced in SDP */
+	bool shared;
 	enum media_capture capture; /* needs media_engine_params.capture */
 	/* Another program sends and receives: only measure its media, from
 	 * media_session_tap() on */
@@ -359,7 +364,7 @@ int media_engine_prepare_failed(const struct media_engine *engine,
  * are stray.
  * @param params  borrowed during the call
  * @return 0; -EINVAL unknown codec or packet time, no server for the NAT
- *         mode, or capture without a file; -EADDRINUSE no port left; -ENOENT prompt file missing; -EILSEQ
+ *         mode, capture without a file, or not with shared sockets; -EADDRINUSE no port left; -ENOENT prompt file missing; -EILSEQ
  *         not audio; -ENODATA no sample in it; -ERANGE unsupported sample rate
  *         or channel count; -EFBIG longer than 10 min, or expected and longer
  *         than 2 min; -ENOSPC sessions_max reached; -ENOMEM; -errno
@@ -387,7 +392,9 @@ void *media_session_user(const struct media_session *s);
  * @param negotiated  borrowed during the call
  * @return 0; -EINVAL unknown codec, packet time not 5..120 ms (0: that of the
  *         session), session stopped; -EAGAIN too many changes at once; -ENOMEM
- *         (on each: nothing changed)
+ *         ; of one with shared sockets: -EADDRINUSE another session has the
+ *         peer's address, and one of the two peers announces no SSRC; -EEXIST
+ *         another one's peer announces the same SSRC (on each: nothing changed)
  */
 int media_session_apply(struct media_session *s,
 			const struct media_negotiated *negotiated);

@@ -154,6 +154,10 @@ struct media_candidate {
 				    * candidates */
 };
 
+/* SSRCs that a description announces for its audio (RFC 5576): more are ignored. */
+#define MEDIA_SSRCS_MAX   4
+#define MEDIA_CNAME_BYTES 25 /* 24 characters */
+
 #define MEDIA_CANDIDATES_MAX  10
 #define MEDIA_ICE_UFRAG_BYTES 257 /* RFC 8839 section 5.4, with terminator */
 #define MEDIA_ICE_PWD_BYTES   257
@@ -210,6 +214,9 @@ struct media_local {
 	/* our SDES keys, by preference of their suites; tags 1, 2, ... */
 	struct media_crypto crypto[MEDIA_SRTP_SUITE_COUNT];
 	size_t crypto_count;
+	bool has_ssrc; /* announce this SSRC and CNAME (RFC 5576) */
+	uint32_t ssrc;
+	char cname[MEDIA_CNAME_BYTES];
 	bool has_ice; /* `ice` is put into our offer, and into the answer if the
 		       * peer offers ICE */
 	/* last, see media_local_bytes() */
@@ -253,6 +260,9 @@ struct media_negotiated {
 	struct media_fingerprint fingerprint; /* the peer's */
 	struct media_crypto crypto_tx;        /* ours */
 	struct media_crypto crypto_rx;        /* the peer's */
+	/* SSRCs that the peer announces for what it sends (RFC 5576) */
+	uint32_t ssrcs[MEDIA_SSRCS_MAX];
+	size_t ssrc_count;
 	bool ice;             /* ICE is used; the addresses above are the
 			       * default candidates */
 	bool ice_controlling; /* we are the controlling agent (RFC 8445 section

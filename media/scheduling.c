@@ -1,7 +1,10 @@
 #include "media/scheduling.h"
 
+#include "base/clock.h"
+
 #include <sched.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #define NICE_FIRST (-10) /* tried first */
 #define NICE_LAST  (-1)
@@ -55,6 +58,8 @@ void scheduling_take(struct scheduling *s, int priority)
 	limit_raise(RLIMIT_RTPRIO);
 	if (priority != SCHEDULING_NICE_ONLY &&
 	    sched_setscheduler(0, SCHED_FIFO, &param) == 0) {
+		s->priority = priority;
+		s->quiet_wanted_s = SCHEDULING_QUIET_S;
 		class_set(s, MEDIA_SCHEDULING_REALTIME);
 		return;
 	}
@@ -69,17 +74,67 @@ void scheduling_take(struct scheduling *s, int priority)
 	}
 }
 
-void scheduling_watch(struct scheduling *s, bool waited, int64_t now_ns)
+static void leave(struct scheduling *s)
 {
 	const struct sched_param none = {.sched_priority = 0};
 
-	if (waited || scheduling_read(s) != MEDIA_SCHEDULING_REALTIME) {
+	/* leaving real-time priority is never refused */
+	(void)sched_setscheduler(0, SCHED_OTHER, &none);
+	class_set(s, MEDIA_SCHEDULING_OVERRUN);
+	s->away = true;
+	s->busy_since_ns = 0;
+	s->window_ns = 0;
+	s->quiet_s = 0;
+}
+
+static void take_back(struct scheduling *s)
+{
+	const struct sched_param param = {.sched_priority = s->priority};
+
+	if (sched_setscheduler(0, SCHED_FIFO, &param))
+		return; /* the limit was lowered meanwhile */
+	s->away = false;
+	s->quiet_wanted_s *= 2;
+	if (s->quiet_wanted_s > SCHEDULING_QUIET_MAX_S)
+		s->quiet_wanted_s = SCHEDULING_QUIET_MAX_S;
+}
+
+bool scheduling_quiet(struct scheduling *s, int64_t now_ns, int64_t cpu_ns)
+{
+	int64_t passed_ns = now_ns - s->window_ns;
+
+	if (s->window_ns != 0) {
+		/* by its processor time: in the normal class it may wait for
+		 * a processor with little work */
+		if ((cpu_ns - s->window_cpu_ns) * 2 < passed_ns)
+			s->quiet_s++;
+		else
+			s->quiet_s = 0;
+	}
+	s->window_ns = now_ns;
+	s->window_cpu_ns = cpu_ns;
+	return s->quiet_s >= s->quiet_wanted_s;
+}
+
+static int64_t thread_cpu_ns(void)
+{
+	struct timespec t = {0};
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+void scheduling_watch(struct scheduling *s, bool waited, int64_t now_ns)
+{
+	if (s->away) {
+		if (now_ns - s->window_ns >= NS_PER_S &&
+		    scheduling_quiet(s, now_ns, thread_cpu_ns()))
+			take_back(s);
+	} else if (waited || s->priority == 0) {
 		s->busy_since_ns = 0;
 	} else if (s->busy_since_ns == 0) {
 		s->busy_since_ns = now_ns;
 	} else if (now_ns - s->busy_since_ns > SCHEDULING_BUSY_MAX_NS) {
-		/* leaving real-time priority is never refused */
-		(void)sched_setscheduler(0, SCHED_OTHER, &none);
-		class_set(s, MEDIA_SCHEDULING_OVERRUN);
+		leave(s);
 	}
 }

@@ -30,6 +30,24 @@ static void media_handler(int flags, void *arg)
 		steps_prepared(e->steps);
 }
 
+static void prepared_send(struct engine *e)
+{
+	e->prepared_due = false;
+	report_send(e->report, json_pack("{s:s}", "type", "prepared"));
+}
+
+static void nat_server_handler(void *arg)
+{
+	struct engine *e = arg;
+
+	if (report_ended(e->report))
+		return;
+	if (e->steps)
+		steps_prepared(e->steps);
+	if (e->prepared_due && nat_servers_known(e->accounts, NULL))
+		prepared_send(e);
+}
+
 static void media_flush(void *arg)
 {
 	struct engine *e = arg;
@@ -222,7 +240,7 @@ static int rooms_start(struct engine *e)
 	}
 	err = stacks_start(e);
 	if (!err)
-		err = nat_servers_resolve(e->accounts);
+		err = nat_servers_resolve(e->accounts, nat_server_handler, e);
 	if (!err)
 		err = job_prepare(e);
 	return err;
@@ -293,10 +311,11 @@ static void job_start(struct engine *e, json_t *message)
 	tick_set(e);
 	mono_timer_start(&e->tmr_max, (uint64_t)e->job->max_duration_s * 1000,
 			 max_duration_over, e);
-	/* setting up took its time: the agents wait for each other after it */
-	if (json_is_true(json_object_get(json_object_get(message, "spec"),
-					 "barrier_first")))
-		report_send(e->report, json_pack("{s:s}", "type", "prepared"));
+	/* setting up takes its time: the agents wait for each other after it */
+	e->prepared_due = json_is_true(json_object_get(
+		json_object_get(message, "spec"), "barrier_first"));
+	if (e->prepared_due && nat_servers_known(e->accounts, NULL))
+		prepared_send(e);
 }
 
 /* ---- messages ---- */

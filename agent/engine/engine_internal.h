@@ -45,6 +45,7 @@ struct engine {
 	struct engine_settings settings;
 	struct sandbox sandbox;
 	enum engine_phase phase;
+	bool prepared_due; /* the supervisor is told when all is set up */
 
 	/* NULL until the job is set up */
 	struct report *report;

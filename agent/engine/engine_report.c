@@ -87,6 +87,7 @@ void engine_report_rest(struct engine *e)
 		.rtp_send_refused = m.rtp_send_refused,
 		.rtcp_send_refused = m.rtcp_send_refused,
 		.foreign_packets = m.foreign_packets,
+		.unassigned_packets = m.unassigned_packets,
 		.ssrc_collisions = m.ssrc_collisions,
 		.srtp_refused = m.srtp_refused,
 		.srtp_replayed = m.srtp_replayed,

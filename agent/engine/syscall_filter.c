@@ -295,6 +295,16 @@ static int clone_allow(scmp_filter_ctx filter, bool programs)
 					     NAMESPACES | thread, thread));
 }
 
+/* The C library blocks all signals while it makes a process: posix_spawn() does, and
+ * since glibc 2.41 fork(), too. The kernel kills a process that blocks the signal of a
+ * refused call, so these are refused without one. */
+static int processes_refuse(scmp_filter_ctx filter)
+{
+	return seccomp_rule_add(
+		filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+		CLONE_FLAGS(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+}
+
 static int first_argument_allow(scmp_filter_ctx filter, int call, uint64_t is)
 {
 	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
@@ -342,6 +352,9 @@ static int arguments_allow(scmp_filter_ctx filter, bool programs)
 		err = memory_allow(filter);
 	if (!err)
 		err = clone_allow(filter, programs);
+	/* with programs all refusals are without a signal */
+	if (!err && !programs && !SANITIZED && refusal() == SCMP_ACT_TRAP)
+		err = processes_refuse(filter);
 	if (!err)
 		err = prctl_allow(filter);
 	if (!err)

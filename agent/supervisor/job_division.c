@@ -3,6 +3,7 @@
 #include "control/wire/division.h"
 #include "control/wire/job_decode.h"
 
+#include <sched.h>
 #include <stdbool.h>
 
 static bool is_large(const struct wire_action *a)
@@ -34,6 +35,21 @@ static uint32_t engines_of(const struct wire_job *job, uint32_t engines_max)
 			return engines;
 	}
 	return 1;
+}
+
+uint32_t job_division_most(uint32_t configured)
+{
+	cpu_set_t set;
+	int count;
+
+	if (configured)
+		return configured;
+	/* It fails only on a host with more than the 1024 processors of a cpu_set_t. */
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return WIRE_ENGINES_MAX;
+	count = CPU_COUNT(&set);
+	return count < (int)WIRE_ENGINES_MAX ? (uint32_t)count
+					     : WIRE_ENGINES_MAX;
 }
 
 uint32_t job_division(json_t *spec, uint32_t engines_max,

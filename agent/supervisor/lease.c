@@ -600,6 +600,9 @@ static int lease_start(struct lease *l)
 					      .arg = l};
 	int err;
 
+	/* lease_s counts from here: after that nothing would be left of it */
+	if (l->env->lease_s < START_REQUEST_S)
+		request.timeout_s = (int)l->env->lease_s;
 	str_print(path, sizeof(path), "/leases/%s/start", l->id);
 	err = body ? http_client_send(&l->start, l->env->http, &request)
 		   : -ENOMEM;

@@ -207,7 +207,8 @@ static void divide(struct engine_group_params *ret, const struct lease *l)
 
 	if (c->sip_port) /* it exists once */
 		return;
-	ret->engines = job_division(l->spec, c->engines, &ret->interval_s);
+	ret->engines = job_division(l->spec, job_division_most(c->engines),
+				    &ret->interval_s);
 	if (ret->engines > 1)
 		log_info("run=%s role=%s lease=%s: divided over %u engines",
 			 l->session_id, l->role, l->id, ret->engines);

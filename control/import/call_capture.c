@@ -153,11 +153,14 @@ static void add_stream(struct dialogs_media *m, struct capture_stream *s)
 	}
 }
 
-static void add_streams(struct reading *r)
+static void add_streams(struct reading *r, size_t streams_max)
 {
+	bool left_out = capture_counters(r->streams)->streams_left_out > 0;
+
 	for (size_t i = 0; i < dialogs_call_count(r->dialogs); i++) {
 		struct dialogs_call *c = dialogs_call(r->dialogs, i);
 
+		c->media.streams_max = left_out ? streams_max : 0;
 		for (size_t k = 0; k < capture_stream_count(r->streams); k++) {
 			struct capture_stream *s =
 				capture_stream(r->streams, k);
@@ -221,7 +224,7 @@ int call_capture_read(struct source *source,
 	if (!err) {
 		err = read_frames(r, source, reason);
 		capture_finish(r->streams);
-		add_streams(r);
+		add_streams(r, options.streams_max);
 	}
 	if (err && err != -EBADMSG)
 		r->dialogs = dialogs_free(r->dialogs);

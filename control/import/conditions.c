@@ -76,6 +76,15 @@ static void add_media(const struct conditions_params *k, json_t *list)
 	const struct dialogs_media *m = &k->call->media;
 	char value[32];
 
+	if ((!m->seen || m->packets < MOS_PACKETS) && m->streams_max) {
+		script_note(k->notes,
+			    "The first %zu RTP streams of the capture are "
+			    "measured, and none of them is one for the caller "
+			    "that could be: there is no condition on MOS and "
+			    "loss.",
+			    m->streams_max);
+		return;
+	}
 	if (!m->seen || m->packets < MOS_PACKETS) {
 		script_note(k->notes,
 			    "The capture has no RTP for the caller that could "

@@ -65,6 +65,8 @@ struct dialogs_media {
 	double loss_pct; /* of the worst stream */
 	bool has_mos;
 	double mos; /* of the worst stream */
+	/* the capture has more streams, which were not measured; 0: it has not */
+	size_t streams_max;
 };
 
 struct dialogs_call {

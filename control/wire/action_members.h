@@ -36,7 +36,7 @@ int wire_notification_decode(struct decoder *d, json_t *object,
 int wire_challenge_decode(struct decoder *d, json_t *object,
 			  struct wire_challenge *ret);
 
-/** Decode NAT traversal of media: media_nat, ice_lite and the servers.
+/** Decode NAT traversal of media: media_nat, ice_lite and the servers; media_path.
  * @return 0; -EINVAL */
 int wire_nat_decode(struct decoder *d, json_t *object, struct wire_action *a);
 
@@ -57,8 +57,8 @@ int wire_audio_decode(struct decoder *d, json_t *object, struct wire_action *a);
  * @return 0; -EINVAL */
 int wire_audio_check(struct decoder *d, const struct wire_action *a);
 
-/** Refuse SRTP suites that DTLS-SRTP has no protection profile for. @return 0;
- * -EINVAL */
+/** Refuse SRTP suites that DTLS-SRTP has no protection profile for, and what shared
+ * sockets have no place for. @return 0; -EINVAL */
 int wire_security_check(struct decoder *d, const struct wire_action *a);
 
 /** Refuse members that would have no effect beside the others. @return 0;

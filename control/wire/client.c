@@ -154,6 +154,8 @@ static int baresip_check(struct decoder *d, const struct wire_action *a)
 		 "client baresip plays a tone of 440 Hz"},
 		{a->opus_fmtp != NULL, "opus_fmtp",
 		 "client baresip announces its own"},
+		{a->media_shared, "media_path",
+		 "client baresip has a socket a call"},
 		{a->silence_suppression, "silence_suppression",
 		 "client baresip sends all the time"},
 		{any_44100(a), "audio_codecs",

@@ -202,6 +202,7 @@ struct wire_event_evidence {
 	uint64_t rtcp_send_refused;
 	/* unexpected, unauthentic and dropped packets (media/media.h) */
 	uint64_t foreign_packets;
+	uint64_t unassigned_packets;
 	uint64_t ssrc_collisions;
 	uint64_t srtp_refused;
 	uint64_t srtp_replayed;

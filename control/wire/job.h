@@ -286,6 +286,7 @@ struct wire_action {
 	enum wire_encryption encryption;
 	enum wire_nat nat;
 	bool ice_lite;
+	bool media_shared;       /* media_path shared */
 	const char *stun_server; /* "host", "host:port"; NULL: none */
 	const char *turn_server;
 	enum wire_transport turn_transport;

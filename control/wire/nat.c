@@ -111,10 +111,28 @@ static int server_decode(struct decoder *d, json_t *object, const char *name,
 	return err;
 }
 
+static int path_decode(struct decoder *d, json_t *object, struct wire_action *a)
+{
+	static const char *const words[] = {"call", "shared", NULL};
+	json_t *value = json_object_get(object, "media_path");
+	const char *text = json_string_value(value);
+	size_t i;
+
+	if (!value || json_is_null(value))
+		return 0;
+	if (!text || !decode_word(words, text, &i))
+		return decoder_refuse_member(d, "media_path",
+					     "must be call or shared");
+	a->media_shared = i == 1;
+	return 0;
+}
+
 int wire_nat_decode(struct decoder *d, json_t *object, struct wire_action *a)
 {
 	int err = mode_decode(d, object, a);
 
+	if (!err)
+		err = path_decode(d, object, a);
 	if (!err)
 		err = decode_bool(d, object, "ice_lite", &a->ice_lite);
 	if (!err)

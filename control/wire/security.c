@@ -89,6 +89,15 @@ int wire_security_decode(struct decoder *d, json_t *object,
  * 4.1.2, RFC 7714 section 14.2); AES-256-CM has no protection profile. */
 int wire_security_check(struct decoder *d, const struct wire_action *a)
 {
+	/* STUN and DTLS have no SSRC that tells whose they are */
+	if (a->media_shared && a->nat != WIRE_NAT_NONE)
+		return decoder_refuse_member(
+			d, "media_path",
+			"shared sockets are for calls without media_nat");
+	if (a->media_shared && a->encryption == WIRE_ENCRYPTION_DTLS)
+		return decoder_refuse_member(
+			d, "media_path",
+			"shared sockets are for calls without dtls");
 	if (a->encryption != WIRE_ENCRYPTION_DTLS || a->srtp_suite_count == 0)
 		return 0;
 	for (size_t i = 0; i < a->srtp_suite_count; i++) {

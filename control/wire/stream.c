@@ -61,6 +61,10 @@ int wire_stream_decode(struct decoder *d, json_t *object, struct wire_action *a)
 		err = decoder_refuse_member(
 			d, "media_nat",
 			"addresses are agreed on in SIP: a stream does not");
+	if (!err && a->media_shared)
+		err = decoder_refuse_member(
+			d, "media_path",
+			"a stream has no SDP that announces its SSRC");
 	if (!err && a->client_action_count)
 		err = decoder_refuse_member(
 			d, "sipclient_actions",

@@ -1,11 +1,11 @@
 #include "media/audio/prompt_work.h"
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "media/scheduling.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
@@ -195,19 +195,15 @@ int prompt_worker_new(struct prompt_worker **ret, int wake_fd, bool nice,
  * @return 0; -errno: no thread is running */
 static int start(struct prompt_worker *w)
 {
-	sigset_t all, before;
 	int err;
 
 	if (w->started == w->threads_max || w->started > w->under_way)
 		return 0;
 	/* only the loop thread handles signals */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = -pthread_create(&w->threads[w->started], NULL, run, w);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	err = thread_start(&w->threads[w->started], "media-prompt", run, w);
 	if (err)
 		return w->started ? 0 : err;
-	pthread_setname_np(w->threads[w->started++], "media-prompt");
+	w->started++;
 	return 0;
 }
 

@@ -2,10 +2,10 @@
 
 #include "base/clock.h"
 #include "base/packet_file.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -205,18 +205,11 @@ static void file_begin(struct packet_capture *c, const char *path)
 		c->result.err = errno ? -errno : -EIO;
 }
 
-static int thread_start(struct packet_capture *c)
+static int writer_start(struct packet_capture *c)
 {
-	sigset_t all, before;
-	int err;
+	int err = thread_start(&c->thread, "media-capture", writer, c);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = -pthread_create(&c->thread, NULL, writer, c);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	c->started = err == 0;
-	if (c->started)
-		pthread_setname_np(c->thread, "media-capture");
 	return err;
 }
 
@@ -239,7 +232,7 @@ int packet_capture_new(struct packet_capture **ret,
 		err = batch_new(&c->next);
 	if (!err) {
 		file_begin(c, params->path);
-		err = thread_start(c);
+		err = writer_start(c);
 	}
 	if (err) {
 		packet_capture_free(c);

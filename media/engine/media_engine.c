@@ -2,10 +2,12 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/thread.h"
 #include "media/audio/audio_thread.h"
 #include "media/audio/prompt.h"
 #include "media/capture/packet_capture.h"
 #include "media/engine/session_prompt.h"
+#include "media/engine/shared_sockets.h"
 #include "media/measure/measure.h"
 #include "media/rx/rx.h"
 #include "media/security/srtp_libsrtp2.h"
@@ -13,7 +15,6 @@
 #include "media/tx/tx.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -259,22 +260,16 @@ static int threads_start(struct media_engine *e)
 				     "media-analysis"},
 		[THREAD_AUDIO] = {audio_thread, e->audio, "media-audio"},
 	};
-	sigset_t all;
-	sigset_t before;
 	int err = 0;
 
 	/* only the loop thread handles signals */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (int i = 0; !err && i < THREAD_COUNT; i++) {
 		struct engine_thread *t = &e->threads.list[i];
 
-		err = -pthread_create(&t->id, NULL, work[i].run, work[i].arg);
+		err = thread_start(&t->id, work[i].name, work[i].run,
+				   work[i].arg);
 		t->started = err == 0;
-		if (t->started)
-			pthread_setname_np(t->id, work[i].name);
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!err)
 		scheduled_wait(e);
 	return err;
@@ -369,6 +364,7 @@ struct media_engine *media_engine_free(struct media_engine *e)
 	measure_thread_free(e->measure);
 	tx_free(e->tx);
 	rx_free(e->rx);
+	shared_sockets_free(e->shared);
 	tap_sessions_free(e->tap);
 	ring_free(e->received);
 	ring_free(e->rtcp);
@@ -454,6 +450,7 @@ void media_engine_evidence(const struct media_engine *e,
 	ret->rtp_send_refused = COUNTER_READ(&tx->refused[0]);
 	ret->rtcp_send_refused = COUNTER_READ(&tx->refused[1]);
 	ret->foreign_packets = COUNTER_READ(&rx->foreign);
+	ret->unassigned_packets = COUNTER_READ(&rx->unassigned);
 	ret->ssrc_collisions = COUNTER_READ(&rx->collisions);
 	ret->srtp_refused = COUNTER_READ(&rx->srtp_refused);
 	ret->srtp_replayed = COUNTER_READ(&rx->srtp_replayed);

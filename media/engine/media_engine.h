@@ -50,6 +50,7 @@ struct media_engine {
 	struct slab *session_memory;
 	struct slab *seldom_memory; /* session_seldom */
 	struct socket_pool *socket_pool;
+	struct shared_sockets *shared;   /* NULL: no session shares yet */
 	struct media_session **sessions; /* by slot; NULL: free */
 	uint32_t slot_next;
 	struct tx_phases phases;

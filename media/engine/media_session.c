@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- handlers for NAT traversal and DTLS ---- */
 
@@ -139,69 +138,6 @@ static int encryption_choose(struct media_session *s,
 	return 0;
 }
 
-static int pair_open(struct media_engine *e, struct socket_pair *ret,
-		     const struct media_addr *bind)
-{
-	const struct media_engine_params *p = &e->params;
-	uint16_t port = media_addr_port(bind);
-	struct socket_pair pair = {.drops = {0}};
-	int err;
-
-	if (!port &&
-	    socket_pool_take(e->socket_pool, ret, bind, clock_mono_ns()))
-		return 0;
-	do {
-		err = socket_pair_bind(
-			pair.fds, pair.addrs, bind, port ? port : p->port_min,
-			port ? (uint16_t)(port + 1) : p->port_max);
-	} while (err == -EADDRINUSE && socket_pool_flush(e->socket_pool) > 0);
-	if (!err)
-		*ret = pair;
-	return err;
-}
-
-static int sockets_open(struct media_session *s, const struct media_addr *bind)
-{
-	struct socket_pair pair;
-	int err = pair_open(s->engine, &pair, bind);
-
-	if (err)
-		return err;
-	for (int i = 0; i < SOCKET_COUNT; i++) {
-		s->rx.sockets[i].fd = pair.fds[i];
-		s->rx.sockets[i].drops = pair.drops[i];
-		s->tx.fds[i] = pair.fds[i];
-	}
-	s->local->rtp = pair.addrs[SOCKET_RTP];
-	s->local->rtcp = pair.addrs[SOCKET_RTCP];
-	s->any_port = media_addr_port(bind) == 0;
-	return 0;
-}
-
-/* After RX has read the sockets for the last time another session may use them.
- * With NAT traversal `local` has other addresses than those the sockets are
- * bound to. */
-static void sockets_release(struct media_session *s)
-{
-	struct socket_pair pair;
-
-	if (s->rx.sockets[SOCKET_RTP].fd < 0)
-		return;
-	pair = (struct socket_pair){
-		.fds = {s->tx.fds[SOCKET_RTP], s->tx.fds[SOCKET_RTCP]},
-		.addrs = {s->local->rtp, s->local->rtcp},
-		.drops = {s->rx.sockets[SOCKET_RTP].drops,
-			  s->rx.sockets[SOCKET_RTCP].drops},
-	};
-	if (s->any_port && s->stopped && s->nat.mode == MEDIA_NAT_NONE) {
-		socket_pool_give(s->engine->socket_pool, &pair,
-				 clock_mono_ns());
-		return;
-	}
-	for (int i = 0; i < SOCKET_COUNT; i++)
-		close(pair.fds[i]);
-}
-
 /* SSRC, initial sequence number and timestamp: RFC 3550 section 5.1; CNAME: RFC
  * 7022 */
 static void identity_choose(struct media_session *s)
@@ -307,12 +243,14 @@ static void threads_know(struct media_session *s)
 	s->rx.ssrc = s->ssrc;
 	s->rx.own_ssrc = s->ssrc;
 	s->rx.tapped = s->tapped;
+	s->rx.path = s->path->rx;
 	s->rx.decodes = s->audio != NULL;
 	s->rx.decodes_sent = decodes_sent;
 	s->rx.payloads = audio_ring(audio, false);
 	s->rx.end = &s->end;
 	s->tx.slot = s->slot;
 	s->tx.ssrc = s->ssrc;
+	s->tx.path = s->path->tx;
 	s->tx.decodes = decodes_sent;
 	s->tx.payloads = audio_ring(audio, true);
 	s->tx.end = &s->end;
@@ -366,6 +304,18 @@ static int local_make(struct media_session *s,
 	return 0;
 }
 
+/* On shared sockets there is no place for STUN and DTLS, which have no SSRC. */
+static bool path_fits(const struct media_session *s,
+		      const struct media_session_params *params)
+{
+	if (s->tapped)
+		return s->engine->tap && !params->shared;
+	return !params->shared ||
+	       (params->nat.mode == MEDIA_NAT_NONE &&
+		params->encryption != MEDIA_ENCRYPTION_DTLS &&
+		media_addr_port(&params->bind) == 0);
+}
+
 _Static_assert(_Alignof(struct media_session) <= SLAB_LINE_BYTES, "alignment");
 _Static_assert(_Alignof(struct session_seldom) <= SLAB_LINE_BYTES, "alignment");
 
@@ -385,6 +335,7 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 	}
 	s->measure.seldom = &s->seldom->measure;
 	s->engine = e;
+	s->path = params->shared ? &session_path_shared : &session_path_call;
 	s->slot = UINT32_MAX;
 	s->user = params->user;
 	s->stop.kind = COMMAND_STOP;
@@ -392,6 +343,7 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 	for (int i = 0; i < SOCKET_COUNT; i++) {
 		s->tx.stream_fds[i] = -1;
 		s->rx.sockets[i] = (struct rx_socket){
+			.source.path = &rx_path_call,
 			.session = &s->rx,
 			.fd = -1,
 			.rtcp = i == SOCKET_RTCP,
@@ -408,7 +360,7 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 		memset(&s->seldom->settled, 0, sizeof(s->seldom->settled));
 	/* relaxed: no thread knows the session yet; TX never will */
 	atomic_store_explicit(&s->end.tx_done, s->tapped, memory_order_relaxed);
-	err = s->tapped && !e->tap ? -EINVAL : local_make(s, params);
+	err = path_fits(s, params) ? local_make(s, params) : -EINVAL;
 	if (!err && !s->tapped)
 		err = encryption_choose(s, params);
 	if (!err)
@@ -416,7 +368,7 @@ int media_session_new(struct media_session **ret, struct media_engine *e,
 	if (!err && !s->tapped)
 		err = prompt_open(s, params);
 	if (!err && !s->tapped)
-		err = sockets_open(s, &params->bind);
+		err = s->path->open(s, &params->bind);
 	if (!err)
 		err = audio_choose(s, params);
 	if (!err)
@@ -470,7 +422,7 @@ void session_destroy(struct media_session *s)
 			e->sessions_owned--;
 	}
 	session_nat_release(&s->nat);
-	sockets_release(s);
+	s->path->release(s);
 	commands_release(&s->commands);
 	session_dtls_release(&s->dtls);
 	for (int i = 0; i < SOCKET_COUNT; i++) {
@@ -690,6 +642,7 @@ void media_session_stop(struct media_session *s)
 	session_nat_stop(&s->nat);
 	session_dtls_stop(&s->dtls);
 	session_tones_cancel(&s->tones);
+	s->path->stop(s);
 	tx_phase_leave(&s->engine->phases, &s->phase);
 	s->stop.mono_ns = clock_mono_ns();
 	command_push(&s->stop, command_to_all(&s->commands));

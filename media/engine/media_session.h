@@ -6,6 +6,7 @@
 #define OFFHOOK_MEDIA_ENGINE_MEDIA_SESSION_H
 
 #include "base/prefetch.h"
+#include "media/engine/session_path.h"
 #include "media/engine/session_prompt.h"
 #include "media/engine/session_tones.h"
 #include "media/engine/thread_command.h"
@@ -48,10 +49,12 @@ struct media_session {
 	struct audio_session *audio; /* NULL: no audio is decoded */
 	unsigned audio_wanted;       /* bits of enum media_audio */
 	bool tapped;                 /* TX has no part in the session */
-	bool any_port;               /* its ports were chosen here, not by the
+	const struct session_path *path;
+	struct shared_pair *pair;  /* loop; NULL: it has its own sockets */
+	bool any_port;             /* its ports were chosen here, not by the
 				      * caller */
-	struct media_local *local;   /* of media_local_bytes(); owned */
-	struct prompt *expected;     /* NULL: nothing is expected */
+	struct media_local *local; /* of media_local_bytes(); owned */
+	struct prompt *expected;   /* NULL: nothing is expected */
 	void *user;
 
 	/* loop */

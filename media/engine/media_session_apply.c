@@ -194,6 +194,8 @@ static int apply_fill(struct media_session *s, struct command *c,
 	c->audio.receives = n->direction == MEDIA_SENDRECV ||
 			    n->direction == MEDIA_RECVONLY;
 	err = map_get(s, c, n);
+	if (!err)
+		err = s->path->settle(s, c, n);
 	return err ? err : keys_fill(s, c, n);
 }
 

@@ -530,7 +530,7 @@ int turn_stream_open(struct turn_stream **ret, struct turn_streams *all,
 		return err;
 	}
 	pthread_mutex_lock(&all->lock);
-	err = all->count == RELAY_STREAMS_MAX ? -ENOSPC : 0;
+	err = all->count == RELAY_STREAMS_MAX ? -EUSERS : 0;
 	if (!err) {
 		s->next = all->list;
 		all->list = s;

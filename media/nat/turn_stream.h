@@ -36,7 +36,7 @@ int turn_streams_new(struct turn_streams **ret);
 struct turn_streams *turn_streams_free(struct turn_streams *all);
 
 /** Begin to connect; turn_stream_reason() says if that fails. Thread: loop.
- * @return 0; -ENOSPC RELAY_STREAMS_MAX are open; -ENOMEM; -errno */
+ * @return 0; -EUSERS RELAY_STREAMS_MAX are open; -ENOMEM; -errno */
 int turn_stream_open(struct turn_stream **ret, struct turn_streams *all,
 		     const struct turn_stream_params *params);
 /** Close it after the datagrams that were sent before. Thread: loop. @return NULL */

@@ -18,102 +18,6 @@
 #define PACE_EVENTS    40
 #define PACE_NS        NS_PER_MS
 
-/* Batches read from a socket when its session stops. */
-#define STOP_BATCHES_MAX 64
-
-static void drops_seen(struct rx *rx, struct rx_socket *socket, uint32_t drops)
-{
-	/* the socket's counter wraps at 2^32 */
-	uint32_t more = drops - socket->drops;
-
-	if (more > 0)
-		COUNTER_ADD(&rx->counters.queue_drops, more);
-	socket->drops = drops;
-}
-
-/* Read the control messages: receive time and the socket's drops. */
-static int64_t control_read(struct rx *rx, struct rx_socket *socket,
-			    struct msghdr *header)
-{
-	int64_t mono_ns = rx->clock.mono_ns;
-
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c;
-	     c = CMSG_NXTHDR(header, c)) {
-		if (!stamp_take(&mono_ns, c, &rx->clock) &&
-		    c->cmsg_level == SOL_SOCKET &&
-		    c->cmsg_type == SO_RXQ_OVFL) {
-			uint32_t drops;
-
-			memcpy(&drops, CMSG_DATA(c), sizeof(drops));
-			drops_seen(rx, socket, drops);
-		}
-	}
-	return mono_ns;
-}
-
-static void slots_reset(struct rx *rx, int used)
-{
-	for (int i = 0; i < used; i++) {
-		struct msghdr *header = &rx->messages[i].msg_hdr;
-		struct slot *slot = &rx->slots[i];
-
-		slot->iov.iov_base = slot->data;
-		slot->iov.iov_len = sizeof(slot->data);
-		header->msg_name = &slot->source;
-		header->msg_namelen = sizeof(slot->source);
-		header->msg_iov = &slot->iov;
-		header->msg_iovlen = 1;
-		header->msg_control = slot->control;
-		header->msg_controllen = sizeof(slot->control);
-	}
-}
-
-/* @return datagrams read; less than `max`: the queue is empty */
-static int batch_read(struct rx *rx, struct rx_socket *socket, unsigned max)
-{
-	/* MSG_TRUNC: msg_len is the true size of a cut datagram */
-	int count = recvmmsg(socket->fd, rx->messages, max,
-			     MSG_DONTWAIT | MSG_TRUNC, NULL);
-
-	if (count <= 0)
-		return 0;
-	stamp_clock_read(&rx->clock);
-	for (int i = 0; i < count; i++) {
-		struct msghdr *header = &rx->messages[i].msg_hdr;
-		struct datagram d = {
-			.socket = socket,
-			.data = rx->slots[i].data,
-			.bytes = rx->messages[i].msg_len,
-			.mono_ns = control_read(rx, socket, header),
-		};
-
-		d.captured =
-			d.bytes < DATAGRAM_BYTES ? d.bytes : DATAGRAM_BYTES;
-		d.source.len = header->msg_namelen;
-		memcpy(&d.source.ss, &rx->slots[i].source, d.source.len);
-		rx_datagram_arrived(rx, &d);
-	}
-	slots_reset(rx, count);
-	return count;
-}
-
-/* Asking for more datagrams than wait costs the kernel a second look: ask for
- * one, and for twice as many as before if the turn before read this socket, too.
- * @return more may wait */
-static bool socket_read(struct rx *rx, struct rx_socket *socket)
-{
-	bool again = socket->turn + 1 == rx->turn;
-	unsigned max = again ? 2 * socket->batch : 1;
-	int count;
-
-	if (max > BATCH)
-		max = BATCH;
-	count = batch_read(rx, socket, max);
-	socket->turn = rx->turn;
-	socket->batch = count < (int)max ? 1 : (uint8_t)max;
-	return max > 1 && count == (int)max;
-}
-
 /* ---- turns ---- */
 
 /* Sessions lie far apart and are in no cache: prefetch what reading the next
@@ -121,14 +25,15 @@ static bool socket_read(struct rx *rx, struct rx_socket *socket)
 static void prefetch_ahead(const struct rx *rx,
 			   const struct epoll_event *events, int left)
 {
-	const struct rx_socket *later = left > 2 ? events[2].data.ptr : NULL;
-	const struct rx_socket *next = left > 1 ? events[1].data.ptr : NULL;
+	const struct rx_source *later = left > 2 ? events[2].data.ptr : NULL;
+	const struct rx_source *next = left > 1 ? events[1].data.ptr : NULL;
 
 	if (later)
 		prefetch(later, PREFETCH_LINE);
-	if (next && events[1].data.ptr != rx->p.tap) {
-		prefetch(next->session, PREFETCH_LINE);
-	}
+	if (next && events[1].data.ptr != rx->p.tap &&
+	    next->path == &rx_path_call)
+		prefetch(((const struct rx_socket *)next)->session,
+			 PREFETCH_LINE);
 }
 
 /* With many packets a turn takes all that came in PACE_NS, instead of waking for
@@ -152,66 +57,12 @@ static void pace(struct rx *rx, int64_t turn_ns, int events)
 
 /* ---- commands ---- */
 
-/* Sockets, then connections to TURN servers. */
-#define READ_COUNT (2 * SOCKET_COUNT)
-
-static struct rx_socket *read_at(struct rx_session *s, size_t i)
-{
-	return i < SOCKET_COUNT ? &s->sockets[i]
-				: &s->streams[i - SOCKET_COUNT];
-}
-
-static void session_add(struct rx *rx, struct rx_session *s)
-{
-	if (s->tapped)
-		return;
-	for (size_t i = 0; i < READ_COUNT; i++) {
-		struct rx_socket *socket = read_at(s, i);
-		struct epoll_event event = {
-			.events = EPOLLIN,
-			.data.ptr = socket,
-		};
-
-		/* It fails only for want of kernel memory; then nothing is
-		 * received, which the measurement shows. */
-		if (socket->fd >= 0)
-			epoll_ctl(rx->p.epoll_fd, EPOLL_CTL_ADD, socket->fd,
-				  &event);
-	}
-}
-
-/* What had arrived belongs to the call. Most queues are empty, and looking costs
- * less than reading. */
-static void socket_stop(struct rx *rx, struct rx_socket *socket)
-{
-	bool waiting = true;
-	uint32_t drops;
-	/* a flood must not hold the thread here */
-	int batches = STOP_BATCHES_MAX;
-	/* not of a stream: a local socket's data count at their sender */
-	bool looked = !socket->stream &&
-		      socket_queue_look(socket->fd, &waiting, &drops) == 0;
-
-	if (waiting) {
-		while (batch_read(rx, socket, BATCH) == BATCH && --batches > 0)
-			continue;
-		looked = socket_queue_look(socket->fd, &waiting, &drops) == 0;
-	}
-	epoll_ctl(rx->p.epoll_fd, EPOLL_CTL_DEL, socket->fd, NULL);
-	if (looked)
-		drops_seen(rx, socket, drops);
-}
-
 static void session_stop(struct rx *rx, struct rx_session *s)
 {
 	if (s->tapped)
 		rx_tapped_stop(rx, s);
-	for (size_t i = 0; i < READ_COUNT && !s->tapped; i++) {
-		struct rx_socket *socket = read_at(s, i);
-
-		if (socket->fd >= 0)
-			socket_stop(rx, socket);
-	}
+	else
+		s->path->stop(rx, s);
 	rx_stash_discard(rx, s);
 	s->end->rx_last_packet = rx->received_pushed;
 	s->end->rx_last_rtcp = rx->rtcp_pushed;
@@ -268,7 +119,8 @@ static void command_take(struct rx *rx, const struct rx_command *c)
 	enum command_kind kind = c->head.kind;
 
 	if (kind == COMMAND_ADD) {
-		session_add(rx, s);
+		if (!s->tapped)
+			s->path->add(rx, s);
 	} else if (kind == COMMAND_APPLY) {
 		peer_know(s, c);
 		s->known = c->known;
@@ -278,6 +130,7 @@ static void command_take(struct rx *rx, const struct rx_command *c)
 		} else {
 			rx_secure_apply(s, c, clock_mono_ns());
 			rx_stash_read(rx, s);
+			s->path->settle(rx, s, c);
 		}
 	} else if (kind == COMMAND_TAP) {
 		rx_tapped_read(
@@ -290,8 +143,11 @@ static void command_take(struct rx *rx, const struct rx_command *c)
 		rx_secure_rekey(s, clock_mono_ns());
 	}
 	command_done(&c->head);
-	if (kind == COMMAND_STOP)
-		rx_linger_start(&rx->linger, s, clock_mono_ns());
+	if (kind != COMMAND_STOP)
+		return;
+	if (!s->tapped)
+		s->path->linger(rx, s);
+	rx_linger_start(&rx->linger, s, clock_mono_ns());
 }
 
 static void commands_take(struct rx *rx)
@@ -316,7 +172,7 @@ int rx_new(struct rx **ret, const struct rx_params *params)
 			return -ENOMEM;
 		}
 	}
-	slots_reset(rx, BATCH);
+	rx_slots_reset(rx, BATCH);
 	*ret = rx;
 	return 0;
 }
@@ -354,6 +210,12 @@ static int events_wait(struct rx *rx, struct epoll_event *events, int wait_ms,
 	return count;
 }
 
+/* @return more may wait */
+static bool source_read(struct rx *rx, struct rx_source *source)
+{
+	return source->path->read(rx, source);
+}
+
 void *rx_thread(void *arg)
 {
 	struct rx *rx = arg;
@@ -384,7 +246,7 @@ void *rx_thread(void *arg)
 			if (events[i].data.ptr == rx->p.tap)
 				rx_tapped_read(rx);
 			else
-				more |= socket_read(rx, events[i].data.ptr);
+				more |= source_read(rx, events[i].data.ptr);
 		}
 		rx->turn++;
 		if (!more)

@@ -17,7 +17,8 @@ struct tap_sessions;
 struct rx_params {
 	uint32_t slots;              /* sessions that may exist */
 	struct media_thread *thread; /* commands: struct rx_command * */
-	int epoll_fd;                /* data.ptr NULL: the thread's wake */
+	int epoll_fd;                /* data.ptr: struct rx_source *; NULL: the
+				      * thread's wake */
 	struct ring *received;       /* packet_record, to the analysis */
 	struct ring *rtcp;           /* rtcp_event, to the analysis */
 	struct ring *datagrams;      /* handover, to the loop */
@@ -34,6 +35,7 @@ struct rx_counters {
 	_Atomic uint64_t foreign;
 	_Atomic uint64_t collisions;
 	_Atomic uint64_t queue_drops;
+	_Atomic uint64_t unassigned; /* of shared sockets: of no session */
 	_Atomic uint64_t srtp_refused;
 	_Atomic uint64_t srtp_replayed;
 	_Atomic uint64_t srtp_unkeyed;

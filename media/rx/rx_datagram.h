@@ -1,6 +1,6 @@
 /**
  * Inside of the RX thread: what a datagram is, whose it is, and what is to be
- * done with it. rx.c reads the sockets. Docs: docs/internals/media.md
+ * done with it. rx.c and the media paths read the sockets. Docs: docs/internals/media.md
  * Thread: RX, all functions.
  */
 #ifndef OFFHOOK_MEDIA_RX_RX_DATAGRAM_H
@@ -74,6 +74,21 @@ static inline bool rx_stranger(const struct datagram *d)
 	return peer->len > 0 && !media_addr_equal(peer, &d->source) &&
 	       !handover_knows(&rx->known, &d->source);
 }
+
+/** A socket tells how many datagrams it has dropped (SO_RXQ_OVFL).
+ * @param last  in/out: what it told before; it wraps at 2^32 */
+static inline void rx_drops_seen(struct rx *rx, uint32_t *last, uint32_t drops)
+{
+	uint32_t more = drops - *last;
+
+	if (more > 0)
+		COUNTER_ADD(&rx->counters.queue_drops, more);
+	*last = drops;
+}
+
+/** Prepare slots for reading, at first and after they were used.
+ * @param used  how many were */
+void rx_slots_reset(struct rx *rx, int used);
 
 /** Process a datagram that a socket of a session received. @param d  changed */
 void rx_datagram_arrived(struct rx *rx, struct datagram *d);

@@ -15,6 +15,7 @@
 #include "media/packet_copy.h"
 #include "media/payload_ring.h"
 #include "media/rx/rx_linger.h"
+#include "media/rx/rx_path.h"
 #include "media/security/session_key.h"
 #include "media/socket.h"
 #include "media/thread_records.h"
@@ -23,7 +24,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct rx_shared_socket;
+
 struct rx_socket {
+	struct rx_source source; /* first */
 	struct rx_session *session;
 	int fd;         /* constant; -1: none */
 	bool rtcp;      /* constant */
@@ -69,6 +73,9 @@ struct rx_session {
 	struct media_addr peer_before;               /* until peer_ns */
 	uint32_t event_clock_hz[PACKET_PT_MASK + 1]; /* 0: no event type */
 	struct rx_lingering linger;
+	const struct rx_path *path; /* constant; not of a tapped one */
+	/* constant; NULL: it has its own */
+	struct rx_shared_socket *shared[SOCKET_COUNT];
 	struct payload_ring *payloads; /* constant: to the audio thread */
 	struct packet_copies copies;   /* constant; `local` of a tapped one:
 					* the program's */
@@ -98,6 +105,9 @@ struct rx_command {
 	struct handover_known known; /* ICE: the peer's candidates */
 	const struct rtp_payload_map *map;
 	bool any_peer; /* tapped: the program's ICE finds out who the peer is */
+	/* SSRCs that the peer announces; the sockets are shared */
+	uint32_t ssrcs[MEDIA_SSRCS_MAX];
+	size_t ssrc_count;
 	bool rtcp_mux;
 	bool encrypted;  /* SRTP; a key that is NULL is still to come */
 	bool rtcp_keyed; /* DTLS-SRTP on two ports (RFC 5764 section 3) */

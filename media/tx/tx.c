@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "media/tx/tx_internal.h"
+#include "media/tx/tx_path_shared.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -44,6 +45,7 @@ static void sent_before(struct tx *t, struct tx_session *s, int64_t change_ns)
 {
 	while (tx_heap_has(&t->heap, s, TX_TIMER_RTP) && s->due_ns < change_ns)
 		tx_rtp_due(t, s);
+	s->path->flush(t);
 }
 
 static void session_apply(struct tx *t, struct tx_session *s,
@@ -53,6 +55,7 @@ static void session_apply(struct tx *t, struct tx_session *s,
 	tx_refused_forget(s, c);
 	s->rtp = c->rtp;
 	s->rtcp = c->rtcp;
+	s->joins = c->joins;
 	s->rtcp_mux = c->rtcp_mux;
 	s->via = c->via;
 	s->channel_rtp = c->channel_rtp;
@@ -150,6 +153,8 @@ static void commands_take(struct tx *t)
 
 /* ---- the thread ---- */
 
+static const struct tx_path *const paths[] = {&tx_path_call, &tx_path_shared};
+
 /* Sessions lie far apart and are in no cache. While one packet is sent,
  * prefetch what sending the next ones will touch. */
 static void prefetch_next(const struct tx_heap *heap)
@@ -170,6 +175,8 @@ static void timers_run(struct tx *t)
 		else
 			tx_rtcp_due(t, first->session, now_ns);
 	}
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		paths[i]->flush(t);
 }
 
 /* @param wait_ns  WAKE_NEVER: wait until signalled */

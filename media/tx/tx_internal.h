@@ -2,19 +2,25 @@
  * Inside of the TX thread. Docs: docs/internals/media.md
  * Thread: TX, all functions; none blocks or allocates.
  *
- * tx.c       the thread: timers, commands
- * tx_rtp.c   RTP: prompt, digits, times of packets
- * tx_rtcp.c  RTCP
- * tx_send.c  encryption and sending
+ * tx.c            the thread: timers, commands
+ * tx_rtp.c        RTP: prompt, digits, times of packets
+ * tx_rtcp.c       RTCP
+ * tx_send.c       encryption, copies, refusals
+ * tx_path_call.c    sending, a socket a call
+ * tx_path_shared.c  sending by shared sockets
  */
 #ifndef OFFHOOK_MEDIA_TX_TX_INTERNAL_H
 #define OFFHOOK_MEDIA_TX_TX_INTERNAL_H
 
 #include "media/tx/tx_heap.h"
 #include "media/tx/tx_params.h"
+#include "media/tx/tx_path.h"
 #include "media/tx/tx_session.h"
 
 #include <sys/types.h>
+
+/* An RTP header without extension (RFC 3550 section 5.1), payload, SRTP tag. */
+#define TX_PACKET_BYTES_MAX (12 + CODEC_PAYLOAD_MAX + SRTP_OVERHEAD_BYTES)
 
 struct tx {
 	struct tx_params p;
@@ -23,6 +29,8 @@ struct tx {
 				       * stopped */
 	uint64_t sent_pushed;
 	struct tx_counters counters;
+	struct tx_queue *queue; /* of sessions that share sockets; NULL: there
+				 * was none yet */
 };
 
 /** @return there is a key, or none is needed */
@@ -42,6 +50,15 @@ int tx_secure(struct tx_session *s, uint8_t *data, size_t *bytes, size_t room,
 ssize_t tx_transmit(const struct tx_session *s, unsigned socket,
 		    const struct media_addr *to, uint16_t channel,
 		    const uint8_t *data, size_t bytes);
+
+/**
+ * A packet was sent, or refused: count it, tell the analysis, copy it.
+ * @param packet  its data are read if it is copied
+ * @param now_ns  when it was sent
+ * @param err     errno; 0: it was sent
+ */
+void tx_rtp_left(struct tx *t, const struct tx_packet *packet, int64_t now_ns,
+		 int err);
 
 /** Copy a packet that was sent for the capture file. @param now_ns  when */
 void tx_copy(const struct tx_session *s, bool rtcp, int64_t now_ns,

@@ -130,10 +130,12 @@ static void tx_rtcp_send(struct tx *t, struct tx_session *s,
 		.cname = s->cname,
 		.bye = bye,
 	};
-	int64_t now_ns = clock_mono_ns();
+	int64_t now_ns;
 	size_t bytes;
 	int err;
 
+	s->path->flush(t); /* the report counts what was sent, a BYE is last */
+	now_ns = clock_mono_ns();
 	s->rtcp_last_ns = now_ns;
 	if (s->rtcp.len == 0 || !tx_keyed(s, true))
 		return;

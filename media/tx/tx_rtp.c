@@ -4,11 +4,11 @@
 #include "media/audio/audio_marker.h"
 #include "media/tx/tx_internal.h"
 
-#include <errno.h>
 #include <string.h>
 
-#define PACKET_BYTES_MAX \
-	(RTP_HEADER_BYTES + CODEC_PAYLOAD_MAX + SRTP_OVERHEAD_BYTES)
+_Static_assert(TX_PACKET_BYTES_MAX == RTP_HEADER_BYTES + CODEC_PAYLOAD_MAX +
+					      SRTP_OVERHEAD_BYTES,
+	       "room for a packet");
 
 /** The content of one packet, from a clip. */
 struct content {
@@ -159,13 +159,6 @@ static void header_write(const struct tx_session *s, uint8_t *dst, uint8_t pt,
 	}
 }
 
-static int32_t saturated_us(int64_t ns)
-{
-	int64_t us = ns / NS_PER_US;
-
-	return us > INT32_MAX ? INT32_MAX : (int32_t)us;
-}
-
 /* Go on to a later packet's due time. The RTP timestamp counts the elapsed
  * time. */
 static void advance_due(struct tx_session *s, int64_t packets)
@@ -193,54 +186,78 @@ static void audio_left(struct tx_session *s, const uint8_t *data,
 		s->end->audio_dropped[1]++;
 }
 
-/* Send a packet.
- * @param data     room for PACKET_BYTES_MAX; header and payload are written
- * @param payload  bytes */
-static void packet_send(struct tx *t, struct tx_session *s, uint8_t *data,
-			size_t payload, uint32_t ts)
+static int32_t saturated_us(int64_t ns)
 {
-	int64_t now_ns = clock_mono_ns();
-	int64_t late_ns = now_ns - s->due_ns;
-	struct packet_record r = {
+	int64_t us = ns / NS_PER_US;
+
+	return us > INT32_MAX ? INT32_MAX : (int32_t)us;
+}
+
+void tx_rtp_left(struct tx *t, const struct tx_packet *packet, int64_t now_ns,
+		 int err)
+{
+	struct tx_session *s = packet->session;
+	int64_t late_ns = now_ns - packet->due_ns;
+	const struct packet_record r = {
 		.mono_ns = now_ns,
-		.rtp_ts = ts,
+		.rtp_ts = packet->rtp_ts,
 		.ssrc = s->ssrc,
 		.session = s->slot,
 		.lateness_us = saturated_us(late_ns),
-		.seq = s->seq,
-		.payload_bytes = (uint16_t)payload,
+		.seq = packet->seq,
+		.payload_bytes = packet->payload_bytes,
 		.header_bytes = RTP_HEADER_BYTES,
-		.marker_pt = data[1],
+		.marker_pt = packet->marker_pt,
 		.kind = PACKET_RTP_SENT,
 	};
-	size_t bytes = RTP_HEADER_BYTES + payload;
-	int err;
 
-	if (s->decodes) /* before it is encrypted in place */
-		audio_left(s, data, payload, ts);
-	err = -tx_secure(s, data, &bytes, PACKET_BYTES_MAX, false);
-	if (err == 0 && tx_transmit(s, SOCKET_RTP, &s->rtp, s->channel_rtp,
-				    data, bytes) < 0)
-		err = errno;
-
-	/* a refused packet keeps its sequence number: the receiver rightly sees
-	 * it as lost */
-	s->seq++;
 	if (err) {
+		s->marker |= packet->talkspurt; /* the next one begins it */
 		tx_refused(t, s, false, err);
 		return;
 	}
 	if (s->captured)
-		tx_copy(s, false, now_ns, data, bytes);
+		tx_copy(s, false, now_ns, packet->data, packet->bytes);
 	if (s->packets == s->packets_before)
 		tx_reached(t, s, false);
-	s->marker = false;
 	s->packets++;
-	s->payload_bytes += payload;
+	s->payload_bytes += packet->payload_bytes;
 	COUNTER_ADD(&t->counters.packets, 1);
 	lateness_add(&t->counters.lateness, late_ns);
 	if (ring_push(t->p.sent, &r))
 		t->sent_pushed++;
+}
+
+/* Send a packet.
+ * @param data     room for TX_PACKET_BYTES_MAX; header and payload are written
+ * @param payload  bytes */
+static void packet_send(struct tx *t, struct tx_session *s, uint8_t *data,
+			size_t payload, uint32_t ts)
+{
+	struct tx_packet packet = {
+		.session = s,
+		.due_ns = s->due_ns,
+		.rtp_ts = ts,
+		.seq = s->seq,
+		.payload_bytes = (uint16_t)payload,
+		.marker_pt = data[1],
+		.talkspurt = s->marker,
+		.data = data,
+		.bytes = RTP_HEADER_BYTES + payload,
+	};
+	int err;
+
+	if (s->decodes) /* before it is encrypted in place */
+		audio_left(s, data, payload, ts);
+	/* a refused packet keeps its sequence number: the receiver rightly sees
+	 * it as lost */
+	s->seq++;
+	s->marker = false;
+	err = tx_secure(s, data, &packet.bytes, TX_PACKET_BYTES_MAX, false);
+	if (err)
+		tx_rtp_left(t, &packet, clock_mono_ns(), -err);
+	else
+		s->path->send(t, &packet);
 }
 
 /* Send audio.
@@ -285,7 +302,7 @@ static void digit_sent(struct tx *t, struct tx_session *s, char digit,
 /* @return false: no event is due, send audio */
 static bool event_send(struct tx *t, struct tx_session *s)
 {
-	uint8_t data[PACKET_BYTES_MAX];
+	uint8_t data[TX_PACKET_BYTES_MAX];
 	struct dtmf_packet p;
 
 	if (!dtmf_send_next(&s->dtmf, s->due_ns, s->ts, s->ptime_ms, &p))
@@ -366,7 +383,7 @@ void tx_rtp_end(struct tx_session *s)
 
 static void prompt_or_tones_send(struct tx *t, struct tx_session *s)
 {
-	uint8_t data[PACKET_BYTES_MAX];
+	uint8_t data[TX_PACKET_BYTES_MAX];
 	uint8_t *dst = data + RTP_HEADER_BYTES;
 	struct content content = content_write(t, s, dst);
 

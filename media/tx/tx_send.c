@@ -1,10 +1,8 @@
-/* Send a packet: encrypt it, send it to the peer or through the TURN server. */
+/* Before and after a packet is sent: encryption, copies, refusals. */
 #include "base/clock.h"
-#include "media/nat/turn_frame.h"
 #include "media/tx/tx_internal.h"
 
 #include <errno.h>
-#include <sys/socket.h>
 
 static struct session_key *key_of(const struct tx_session *s, bool rtcp)
 {
@@ -27,40 +25,6 @@ int tx_secure(struct tx_session *s, uint8_t *data, size_t *bytes, size_t room,
 		return -ENOKEY;
 	return rtcp ? srtp_context_protect_rtcp(key->context, data, bytes, room)
 		    : srtp_context_protect(key->context, data, bytes, room);
-}
-
-/* Send in a channel of the TURN server. */
-static ssize_t relayed(const struct tx_session *s, unsigned socket,
-		       uint16_t channel, const uint8_t *data, size_t bytes)
-{
-	union {
-		const uint8_t *in;
-		void *out; /* sendmsg() does not write there */
-	} payload = {.in = data};
-	uint8_t header[TURN_CHANNEL_BYTES];
-	struct iovec parts[2] = {{header, sizeof(header)},
-				 {payload.out, bytes}};
-	union sockaddr_ip name = s->via.ss;
-	int stream = s->stream_fds[socket];
-	const struct msghdr message = {
-		.msg_name = stream < 0 ? &name : NULL,
-		.msg_namelen = stream < 0 ? s->via.len : 0,
-		.msg_iov = parts,
-		.msg_iovlen = 2,
-	};
-
-	turn_frame_channel(header, channel, bytes);
-	return sendmsg(stream < 0 ? s->fds[socket] : stream, &message, 0);
-}
-
-ssize_t tx_transmit(const struct tx_session *s, unsigned socket,
-		    const struct media_addr *to, uint16_t channel,
-		    const uint8_t *data, size_t bytes)
-{
-	if (channel)
-		return relayed(s, socket, channel, data, bytes);
-	return sendto(s->fds[socket], data, bytes, 0,
-		      (const struct sockaddr *)(const void *)&to->ss, to->len);
 }
 
 void tx_copy(const struct tx_session *s, bool rtcp, int64_t now_ns,

@@ -18,6 +18,7 @@
 #include "media/socket.h"
 #include "media/thread_records.h"
 #include "media/tx/rtcp_build.h"
+#include "media/tx/tx_path.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,6 +39,7 @@ struct tx_command {
 	uint16_t channel_rtcp;
 	bool rtcp_mux;
 	bool sends;   /* the direction lets us send */
+	bool joins;   /* as in struct tx_session */
 	bool aligned; /* the clip is in step with the wall clock */
 	uint8_t pt;
 	uint8_t noise_pt; /* comfort noise in a clip */
@@ -86,14 +88,15 @@ struct tx_session {
 	/* NULL: not encrypted, or nothing may be sent; as in struct
 	 * tx_command */
 	struct session_key *keys[SOCKET_COUNT];
-	size_t clip_at;        /* next byte or frame of the clip */
-	size_t stream_bytes;   /* of one packet of a byte stream */
-	uint32_t slot;         /* constant */
-	uint32_t ssrc;         /* constant: ours */
-	int fds[SOCKET_COUNT]; /* constant */
-	uint32_t ts;           /* of the next packet */
-	uint32_t ticks;        /* of one packet */
-	uint16_t seq;          /* of the next packet */
+	const struct tx_path *path; /* constant */
+	size_t clip_at;             /* next byte or frame of the clip */
+	size_t stream_bytes;        /* of one packet of a byte stream */
+	uint32_t slot;              /* constant */
+	uint32_t ssrc;              /* constant: ours */
+	int fds[SOCKET_COUNT];      /* constant */
+	uint32_t ts;                /* of the next packet */
+	uint32_t ticks;             /* of one packet */
+	uint16_t seq;               /* of the next packet */
 	uint16_t ptime_ms;
 	uint16_t channel_rtp; /* 0: directly */
 	uint8_t pt;
@@ -113,6 +116,11 @@ struct tx_session {
 	struct tx_tones tones;
 	struct media_addr rtp; /* the first bytes, IPv4 or IPv6 */
 	struct dtmf_send dtmf; /* the first byte */
+	bool queued;           /* a packet of it waits in `queue` */
+	bool joins; /* the peer is on this host: its packets may be joined to
+		      * one send with those of others */
+	struct tx_queue *queue; /* constant: of shared sockets; NULL: a socket
+				 * of its own */
 	/* cold */
 	struct payload_ring *payloads; /* constant: to the audio thread */
 	struct packet_copies copies;   /* constant */

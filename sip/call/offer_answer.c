@@ -488,6 +488,9 @@ static bool media_same(const struct media_negotiated *a,
 	    a->dtls != b->dtls || a->dtls_active != b->dtls_active ||
 	    memcmp(&a->fingerprint, &b->fingerprint, sizeof(a->fingerprint)) !=
 		    0 ||
+	    a->ssrc_count != b->ssrc_count ||
+	    memcmp(a->ssrcs, b->ssrcs, a->ssrc_count * sizeof(a->ssrcs[0])) !=
+		    0 ||
 	    !sdp_ice_same(a, b) ||
 	    !sdp_crypto_same(&a->crypto_tx, &b->crypto_tx) ||
 	    !sdp_crypto_same(&a->crypto_rx, &b->crypto_rx))

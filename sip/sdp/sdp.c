@@ -149,6 +149,22 @@ static void session_attribute(struct parser *parser, struct span s)
 		sdp_ice_parse(&parser->ice, name, s);
 }
 
+/* "1234 cname:name": a line for each attribute of a source (RFC 5576 section
+ * 4.1). */
+static void ssrc_parse(struct sdp *sdp, struct span s)
+{
+	uint64_t ssrc;
+
+	if (!span_number(span_word(&s), UINT32_MAX, &ssrc))
+		return;
+	for (size_t i = 0; i < sdp->ssrc_count; i++) {
+		if (sdp->ssrcs[i] == ssrc)
+			return;
+	}
+	if (sdp->ssrc_count < MEDIA_SSRCS_MAX)
+		sdp->ssrcs[sdp->ssrc_count++] = (uint32_t)ssrc;
+}
+
 static void attribute_line(struct parser *parser, struct span s)
 {
 	struct sdp *sdp = parser->sdp;
@@ -176,6 +192,8 @@ static void attribute_line(struct parser *parser, struct span s)
 		rtcp_parse(parser, s);
 	else if (span_is(name, "rtcp-xr"))
 		sdp->xr = sdp_xr_parse(s);
+	else if (span_is(name, "ssrc"))
+		ssrc_parse(sdp, s);
 	else if (span_is(name, "ptime") &&
 		 span_number(span_word(&s), PTIME_MAX_MS, &ms) &&
 		 ms >= PTIME_MIN_MS)

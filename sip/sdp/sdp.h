@@ -46,6 +46,8 @@ struct sdp {
 	unsigned xr;                    /* enum media_xr it asks for */
 	bool secure;   /* the profile is SAVP: SRTP is mandatory */
 	bool rtcp_mux; /* a=rtcp-mux (RFC 5761) */
+	uint32_t ssrcs[MEDIA_SSRCS_MAX]; /* a=ssrc (RFC 5576), each once */
+	size_t ssrc_count;
 	struct sdp_dtls association;
 	struct sdp_crypto crypto;
 	struct media_ice ice;

@@ -117,6 +117,10 @@ static int audio_write(struct buf *b, const struct sdp_draft *draft)
 	if (!err && (draft->answer ? draft->answer->rtcp_mux
 				   : draft->local->rtcp_mux == MEDIA_MUX_OFFER))
 		err = buf_print(b, "a=rtcp-mux\r\n");
+	if (!err && draft->local->has_ssrc)
+		err = buf_texts(
+			b, "a=ssrc:", str_decimal(number, draft->local->ssrc),
+			" cname:", draft->local->cname, "\r\n", NULL);
 	if (!err)
 		err = ice_write(b, draft, false);
 	return err ? err : keys_write(b, draft);
@@ -311,6 +315,8 @@ static int settle(struct media_negotiated *ret, const struct sdp *peer,
 	if (err)
 		return err;
 	deal.xr = peer->xr;
+	memcpy(deal.ssrcs, peer->ssrcs, sizeof(deal.ssrcs));
+	deal.ssrc_count = peer->ssrc_count;
 	deal.ptime_ms = peer->ptime_ms ? peer->ptime_ms : local->ptime_ms;
 	if (peer->maxptime_ms && deal.ptime_ms > peer->maxptime_ms)
 		deal.ptime_ms = peer->maxptime_ms;

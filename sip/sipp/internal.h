@@ -34,6 +34,7 @@ struct sipp {
 	void *trace_arg;
 	void (*call_h)(struct sip_call *call, bool outgoing, void *arg);
 	sipp_sentence_h *error_h;
+	void (*listens_h)(void *arg);
 	void (*ended_h)(const struct sipp_end *end, void *arg);
 	void *arg;
 	bool tcp;
@@ -52,6 +53,7 @@ struct sipp {
 	struct sipp_errors output;
 	char last[SIPP_SENTENCE_BYTES];
 	struct sipp_end end;
+	struct mono_timer tmr_listen;
 	struct mono_timer tmr_stop;
 	struct mono_timer tmr_end;
 };

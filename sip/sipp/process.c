@@ -20,6 +20,9 @@
 #define ABOVE_FD   16 /* where they are kept until then */
 /* SIPp uses its media port and the second above it (-mp). */
 #define MEDIA_PORTS 4
+#define LISTEN_MS   10 /* between two looks whether it has bound its SIP port */
+#define TCP_LISTEN  0x0A /* in /proc/net/tcp */
+#define END_BYTES   48   /* "ADDRESS:PORT" there */
 
 int sipp_usable(char *reason)
 {
@@ -115,6 +118,69 @@ static void media_port_release(struct sipp *s)
 	if (s->held_fd >= 0)
 		close(s->held_fd);
 	s->held_fd = -1;
+}
+
+/* ---- the beginning ---- */
+
+/* An address and port as /proc/net writes them: 32-bit words in the byte order of the host. */
+static void end_text(const union sockaddr_ip *a, char dst[static END_BYTES])
+{
+	uint32_t w[4];
+
+	if (a->in.sin_family == AF_INET) {
+		(void)str_print(dst, END_BYTES, "%08X:%04X",
+				a->in.sin_addr.s_addr, ntohs(a->in.sin_port));
+		return;
+	}
+	memcpy(w, &a->in6.sin6_addr, sizeof(w));
+	(void)str_print(dst, END_BYTES, "%08X%08X%08X%08X:%04X", w[0], w[1],
+			w[2], w[3], ntohs(a->in6.sin6_port));
+}
+
+/* Whether a table of /proc/net has a socket with this address and port. If the table cannot
+ * be read, too: nobody shall wait for ever. */
+static bool table_has(const char *path, const char *want, bool tcp)
+{
+	FILE *f = fopen(path, "re");
+	bool found = false;
+	char line[256];
+
+	if (!f)
+		return true;
+	while (!found && fgets(line, sizeof(line), f)) {
+		char end[END_BYTES];
+		unsigned state;
+
+		found = sscanf(line, " %*u: %47s %*s %x", end, &state) == 2 &&
+			strcmp(end, want) == 0 && (!tcp || state == TCP_LISTEN);
+	}
+	(void)fclose(f);
+	return found;
+}
+
+/* Whether SIPp has bound its SIP port. Its options choose UDP or TCP, so both are looked up.
+ * A trial bind() would be simpler, but could take the port away from SIPp. */
+static bool is_bound(const struct sipp *s)
+{
+	static const char *const tables[][2] = {
+		{"/proc/self/net/udp", "/proc/self/net/tcp"},
+		{"/proc/self/net/udp6", "/proc/self/net/tcp6"},
+	};
+	const char *const *of = tables[s->local.ss.in.sin_family == AF_INET6];
+	char want[END_BYTES];
+
+	end_text(&s->local.ss, want);
+	return table_has(of[0], want, false) || table_has(of[1], want, true);
+}
+
+static void listen_due(void *arg)
+{
+	struct sipp *s = arg;
+
+	if (is_bound(s))
+		s->listens_h(s->arg);
+	else
+		mono_timer_start(&s->tmr_listen, LISTEN_MS, listen_due, s);
 }
 
 /* ---- the end ---- */
@@ -221,6 +287,7 @@ static void exit_ready(int flags, void *arg)
 	s->pid = 0;
 	unwatch(&s->pid_fd);
 	media_port_release(s);
+	mono_timer_cancel(&s->tmr_listen);
 	mono_timer_cancel(&s->tmr_stop);
 	for (int i = 0; i < SIPP_PIPES; i++) {
 		while (pipe_read(s, (enum sipp_pipe)i))
@@ -395,6 +462,7 @@ static struct sipp *sipp_make(const struct sipp_params *p)
 	s->trace_arg = p->trace_arg;
 	s->call_h = p->call_h;
 	s->error_h = p->error_h;
+	s->listens_h = p->listens_h;
 	s->ended_h = p->ended_h;
 	s->arg = p->arg;
 	s->tcp = p->tcp;
@@ -440,6 +508,8 @@ int sipp_start(struct sipp **ret, const struct sipp_params *params)
 		sipp_free(s);
 		return err;
 	}
+	if (s->listens_h)
+		mono_timer_start(&s->tmr_listen, 0, listen_due, s);
 	*ret = s;
 	return 0;
 }
@@ -448,6 +518,7 @@ struct sipp *sipp_free(struct sipp *s)
 {
 	if (!s)
 		return NULL;
+	mono_timer_cancel(&s->tmr_listen);
 	mono_timer_cancel(&s->tmr_stop);
 	mono_timer_cancel(&s->tmr_end);
 	unwatch(&s->pid_fd);

@@ -51,6 +51,9 @@ struct sipp_params {
 	/** A call has begun: sip_call_adopt() it, or it is not reported. */
 	void (*call_h)(struct sip_call *call, bool outgoing, void *arg);
 	sipp_sentence_h *error_h; /* of -trace_err */
+	/** It has bound its SIP port, so it can be called; not if it ends before.
+	 * NULL: nobody waits for that */
+	void (*listens_h)(void *arg);
 	/** Its process has ended, after SIP_CALL_CLOSED of its calls. */
 	void (*ended_h)(const struct sipp_end *end, void *arg);
 	void *arg;

@@ -250,6 +250,7 @@ struct accounts *accounts_free(struct accounts *accounts)
 		sip_account_free(a->sip);
 		free(a);
 	}
+	nat_servers_release(accounts);
 	user_agents_free(accounts);
 	client_sounds_free(&accounts->sounds);
 	free(accounts);

@@ -160,10 +160,24 @@ struct client_sounds *user_agents_sounds(struct accounts *accounts);
 
 /* ---- nat_servers.c ---- */
 
-/** Resolve the names of all STUN and TURN servers of the job. Blocks; call it
- * before the first call. @return 0; -errno: the job was ended */
-int nat_servers_resolve(struct accounts *accounts);
-/** The NAT parameters of an action, with the addresses of its servers. */
+/** The address of a server was found. */
+typedef void(nat_server_h)(void *arg);
+
+/**
+ * Look up the names of all STUN and TURN servers of the job, after the native user
+ * agent was started. Never blocks; a name without an address, or without an answer of
+ * the name servers, ends the job.
+ * @param handler  called for each name that a name server answered, after the return
+ * @return 0; -errno: the job was ended
+ */
+int nat_servers_resolve(struct accounts *accounts, nat_server_h *handler,
+			void *arg);
+/** Whether no lookup is under way for the servers that an action needs.
+ * @param action  NULL: for those of any action */
+bool nat_servers_known(const struct accounts *accounts,
+		       const struct wire_action *action);
+/** The NAT parameters of an action, with the addresses of its servers as far as
+ * they are known. */
 void nat_servers_params(struct media_nat_params *ret,
 			const struct accounts *accounts,
 			const struct wire_action *action);

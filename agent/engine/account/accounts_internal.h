@@ -13,10 +13,12 @@
 
 /* A STUN or TURN server of the job. */
 struct nat_server {
+	struct accounts *accounts;
 	const char *text; /* as the action names it */
 	bool tls;         /* its port, if none is named, is that of TLS */
 	char host[256];
 	struct media_addr addr;
+	struct sip_lookup *lookup; /* NULL: none is under way */
 };
 
 struct accounts {
@@ -27,6 +29,8 @@ struct accounts {
 	uint32_t calls_max;
 	struct nat_server nat_servers[NAT_SERVERS_MAX];
 	size_t nat_server_count;
+	nat_server_h *nat_h;
+	void *nat_arg;
 
 	struct accounts_handlers handlers;
 	void *owner;
@@ -51,6 +55,8 @@ struct account {
 	enum account_state state;
 };
 
+/** Give up the lookups that are under way, before the user agents are freed. */
+void nat_servers_release(struct accounts *accounts);
 /** Free both user agents. */
 void user_agents_free(struct accounts *accounts);
 /** The user agent that carries out an action. */

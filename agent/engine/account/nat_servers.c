@@ -1,46 +1,97 @@
 /* The STUN and TURN servers of a job: names, addresses, parameters. */
 #include "agent/engine/account/accounts_internal.h"
 
+#include "base/log.h"
 #include "base/str.h"
+#include "sip/lookup.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <string.h>
 
 #define STUN_SERVER_PORT  3478 /* RFC 8489 section 13 */
 #define TURNS_SERVER_PORT 5349 /* RFC 8656 section 16 */
 
-static int server_resolve(struct nat_server *ret,
-			  const struct accounts *accounts, const char *text,
-			  bool tls)
+/* End the job: an address was not found. */
+static void not_found(const struct nat_server *server, int err)
 {
-	struct addrinfo hints = {
-		.ai_family = accounts->settings->addr.ss.ss_family,
-		.ai_socktype = SOCK_DGRAM,
-	};
-	struct addrinfo *found;
-	uint16_t number = tls ? TURNS_SERVER_PORT : STUN_SERVER_PORT;
-	char port[8];
+	const struct accounts *accounts = server->accounts;
+	const char *role = accounts->job->role;
 
-	if (wire_server_parse(text, ret->host, sizeof(ret->host), &number))
-		return -EINVAL;
-	(void)str_print(port, sizeof(port), "%u", number);
-	if (getaddrinfo(ret->host, port, &hints, &found))
-		return -ENOENT;
-	memcpy(&ret->addr.ss, found->ai_addr, found->ai_addrlen);
-	ret->addr.len = found->ai_addrlen;
-	ret->text = text;
-	ret->tls = tls;
-	freeaddrinfo(found);
-	return 0;
+	if (err == -ETIMEDOUT)
+		report_end_job(accounts->report, "error",
+			       "role %s: the name of the STUN or TURN server "
+			       "%s: the name servers did not answer",
+			       role, server->text);
+	else if (err == -ENODATA || err == -EINVAL)
+		report_end_job(accounts->report, "error",
+			       "role %s: the STUN or TURN server %s does not "
+			       "resolve to an IPv%c address, as ours is one",
+			       role, server->text,
+			       accounts->settings->addr.ss.ss_family == AF_INET6
+				       ? '6'
+				       : '4');
+	else
+		report_end_job(accounts->report, "error",
+			       "role %s: the name of the STUN or TURN server "
+			       "%s: %s",
+			       role, server->text, strerror(-err));
+}
+
+static void lookup_handler(int err, const struct media_addr *addr, void *arg)
+{
+	struct nat_server *server = arg;
+	struct accounts *accounts = server->accounts;
+
+	server->lookup = sip_lookup_free(server->lookup);
+	if (err) {
+		not_found(server, err);
+		return;
+	}
+	server->addr = *addr;
+	accounts->nat_h(accounts->nat_arg);
+}
+
+/* @return 0; -errno: the job was ended */
+static int server_resolve(struct nat_server *server)
+{
+	uint16_t port = server->tls ? TURNS_SERVER_PORT : STUN_SERVER_PORT;
+	int err = -EINVAL;
+
+	if (!wire_server_parse(server->text, server->host, sizeof(server->host),
+			       &port))
+		err = sip_lookup_start(&server->lookup, &server->addr,
+				       server->accounts->ua, server->host, port,
+				       lookup_handler, server);
+	if (err)
+		not_found(server, err);
+	else if (server->lookup)
+		log_info("run=%s role=%s the name of the STUN or TURN server "
+			 "%s is being resolved",
+			 server->accounts->job->session_id,
+			 server->accounts->job->role, server->text);
+	return err;
+}
+
+static bool server_is(const struct nat_server *server, const char *text,
+		      bool tls)
+{
+	return text && strcmp(server->text, text) == 0 && server->tls == tls;
+}
+
+static bool server_is_of(const struct nat_server *server,
+			 const struct wire_action *a)
+{
+	return a->nat != WIRE_NAT_NONE &&
+	       (server_is(server, a->stun_server, false) ||
+		server_is(server, a->turn_server,
+			  a->turn_transport == WIRE_TLS));
 }
 
 static const struct nat_server *server_find(const struct accounts *accounts,
 					    const char *text, bool tls)
 {
-	for (size_t i = 0; text && i < accounts->nat_server_count; i++) {
-		if (strcmp(accounts->nat_servers[i].text, text) == 0 &&
-		    accounts->nat_servers[i].tls == tls)
+	for (size_t i = 0; i < accounts->nat_server_count; i++) {
+		if (server_is(&accounts->nat_servers[i], text, tls))
 			return &accounts->nat_servers[i];
 	}
 	return NULL;
@@ -48,6 +99,8 @@ static const struct nat_server *server_find(const struct accounts *accounts,
 
 static int server_add(struct accounts *accounts, const char *text, bool tls)
 {
+	struct nat_server *server;
+
 	if (!text || server_find(accounts, text, tls))
 		return 0;
 	if (accounts->nat_server_count == NAT_SERVERS_MAX) {
@@ -58,25 +111,22 @@ static int server_add(struct accounts *accounts, const char *text, bool tls)
 			accounts->job->role, NAT_SERVERS_MAX);
 		return -ENOSPC;
 	}
-	if (server_resolve(&accounts->nat_servers[accounts->nat_server_count],
-			   accounts, text, tls)) {
-		report_end_job(accounts->report, "error",
-			       "role %s: the STUN or TURN server %s does not "
-			       "resolve to an IPv%c address, as ours is one",
-			       accounts->job->role, text,
-			       accounts->settings->addr.ss.ss_family == AF_INET6
-				       ? '6'
-				       : '4');
-		return -ENOENT;
-	}
-	accounts->nat_server_count++;
-	return 0;
+	server = &accounts->nat_servers[accounts->nat_server_count++];
+	*server = (struct nat_server){
+		.accounts = accounts,
+		.text = text,
+		.tls = tls,
+	};
+	return server_resolve(server);
 }
 
-int nat_servers_resolve(struct accounts *accounts)
+int nat_servers_resolve(struct accounts *accounts, nat_server_h *handler,
+			void *arg)
 {
 	int err = 0;
 
+	accounts->nat_h = handler;
+	accounts->nat_arg = arg;
 	for (size_t i = 0; !err && i < accounts->job->step_count; i++) {
 		const struct wire_step *step = &accounts->job->steps[i];
 
@@ -92,6 +142,31 @@ int nat_servers_resolve(struct accounts *accounts)
 		}
 	}
 	return err;
+}
+
+bool nat_servers_known(const struct accounts *accounts,
+		       const struct wire_action *action)
+{
+	/* a client with media of its own is told the servers with its account */
+	const struct wire_action *a =
+		action && action->client == WIRE_CLIENT_BARESIP
+			? user_agents_media_of(accounts, action)
+			: action;
+
+	for (size_t i = 0; i < accounts->nat_server_count; i++) {
+		const struct nat_server *server = &accounts->nat_servers[i];
+
+		if (server->lookup && (!a || server_is_of(server, a)))
+			return false;
+	}
+	return true;
+}
+
+void nat_servers_release(struct accounts *accounts)
+{
+	for (size_t i = 0; i < accounts->nat_server_count; i++)
+		accounts->nat_servers[i].lookup =
+			sip_lookup_free(accounts->nat_servers[i].lookup);
 }
 
 void nat_servers_params(struct media_nat_params *ret,

@@ -113,6 +113,10 @@ void call_fault(struct call *c, const char *what, int err)
 	if (err == -EMFILE)
 		why = "too many open files: raise the agent's LimitNOFILE, or "
 		      "lower max_concurrent_calls";
+	if (err == -EUSERS)
+		why = "4096 connections to TURN servers are open, the most of "
+		      "an engine, two a call: lower max_concurrent_calls, "
+		      "raise agents or engines, or set turn_transport to udp";
 	report_end_job(calls->report, "error", "role %s: call %s%s%s: %s: %s",
 		       calls->job->role, c->name, c->account[0] ? " of " : "",
 		       c->account, what, why);
@@ -481,17 +485,33 @@ static void on_reinvite_refused(struct call *c, const char *text)
 	script_acted(&c->script, WIRE_SCRIPT_REINVITE, refusal);
 }
 
+/* What media_session_apply() says of shared sockets. */
+static const char *apply_problem(int err)
+{
+	switch (err) {
+	case -EADDRINUSE:
+		return "another call has the peer's RTP address, and media_path "
+		       "shared tells them apart only if both descriptions "
+		       "announce their SSRC (a=ssrc)";
+	case -EEXIST:
+		return "another call of the peer announces the same SSRC, which "
+		       "media_path shared cannot tell apart";
+	default:
+		return strerror(-err);
+	}
+}
+
 void call_apply(struct call *c, const struct media_negotiated *negotiated,
 		int64_t at_ns)
 {
 	int err = call_media_apply(c, negotiated, at_ns);
-	char reason[160];
+	char reason[256];
 
 	if (!err)
 		return;
 	snprintf(reason, sizeof(reason),
 		 "its media cannot be sent as the peer's SDP asks: %s",
-		 strerror(-err));
+		 apply_problem(err));
 	call_give_up(c, reason);
 }
 

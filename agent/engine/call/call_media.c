@@ -35,6 +35,7 @@ int calls_media_params(const struct calls *calls, const struct wire_action *a,
 		.audio = call_audio_wanted(calls, a),
 		.capture = capture_of(calls, a),
 		.tapped = tapped,
+		.shared = a->media_shared,
 	};
 	memcpy(ret->codecs, a->codecs, sizeof(ret->codecs));
 	err = engine_address(&ret->bind, calls->settings->bind,

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(WIRE_CREDENTIALS_MAX <= SIP_USERS_MAX,
+	       "all credentials of an action can be challenged");
+
 /* A notify action is done when every subscriber has answered. */
 static void told(struct actions *actions)
 {

@@ -30,6 +30,7 @@ struct sipp_run {
 	const struct wire_action *action;
 	char folder[FOLDER_BYTES]; /* "": there is none */
 	struct sipp *sipp;
+	bool done;            /* action_done() was called */
 	json_t *errors;       /* sentences of its error log */
 	uint64_t more_errors; /* that are left out */
 	uint64_t unreported;  /* calls that had no room */
@@ -326,7 +327,7 @@ static void run_ended(const struct sipp_end *end, void *arg)
 {
 	struct sipp_run *r = arg;
 	struct actions *actions = r->actions;
-	bool done = waited(r);
+	bool done = r->done;
 	char text[512];
 	const struct wire_event_sipp event = {
 		.scenario = scenario_name(r),
@@ -352,9 +353,18 @@ static void run_ended(const struct sipp_end *end, void *arg)
 	if (is_fatal(end))
 		fatal_report(r, end);
 	run_free(r);
-	if (done)
+	if (!done)
 		action_done(actions);
 	action_ended(actions);
+}
+
+/* One that answers: from now on it can be called. */
+static void run_listens(void *arg)
+{
+	struct sipp_run *r = arg;
+
+	r->done = true;
+	action_done(r->actions);
 }
 
 /* ---- the start ---- */
@@ -454,6 +464,7 @@ static int run_start(struct sipp_run *r, char *reason)
 		.trace_arg = r->actions->accounts,
 		.call_h = call_came,
 		.error_h = sentence,
+		.listens_h = waited(r) ? NULL : run_listens,
 		.ended_h = run_ended,
 		.arg = r,
 		.reason = reason,
@@ -492,8 +503,6 @@ void action_sipp_start(struct actions *actions,
 	}
 	log_info("run=%s role=%s SIPp runs %s", actions->job->session_id,
 		 actions->job->role, scenario_name(r));
-	if (!waited(r))
-		action_done(actions);
 }
 
 void action_sipp_stop(struct actions *actions)

@@ -177,8 +177,8 @@ double action_call_progress(const struct actions *actions, int64_t now_ns);
 
 /* ---- action_sipp.c ---- */
 
-/** Start SIPp for a call or answer action. action_done() follows at the end of its
- * process, of an answer action at once. */
+/** Start SIPp for a call or answer action. action_done() follows: for a call action
+ * when SIPp has ended, for an answer action when SIPp has bound its SIP port. */
 void action_sipp_start(struct actions *actions,
 		       const struct wire_action *action);
 /** Let all SIPps end; action_ended() when one has. */

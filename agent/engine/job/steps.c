@@ -11,16 +11,19 @@
 #define GO_DELAY_MS_MAX 3600000u
 
 enum steps_phase {
-	STEPS_WAITING,   /* for the go of the step */
-	STEPS_DELAYED,   /* go received, its delay runs */
-	STEPS_PREPARING, /* the delay is over; prompts are being encoded */
+	STEPS_WAITING, /* for the go of the step */
+	STEPS_DELAYED, /* go received, its delay runs */
+	/* the delay is over, but prompts are still being encoded, or the names of the STUN
+	 * and TURN servers of the first action are still being resolved */
+	STEPS_PREPARING,
 	STEPS_RUNNING,
 };
 
 struct steps {
 	enum steps_phase phase;
-	size_t step;   /* the one that waits or runs */
-	size_t action; /* within it */
+	size_t step;     /* the one that waits or runs */
+	size_t action;   /* within it */
+	bool unresolved; /* the action waits for the address of a server */
 	struct actions actions;
 	struct mono_timer tmr; /* the delay of a go; a wait action */
 	struct mono_timer
@@ -100,7 +103,20 @@ static void action_start(struct steps *s)
 		return;
 	}
 	a = &step->actions[s->action];
-	starts[a->type](&s->actions, a);
+	/* until steps_prepared(): what began before goes on */
+	s->unresolved = !nat_servers_known(s->actions.accounts, a);
+	if (!s->unresolved)
+		starts[a->type](&s->actions, a);
+}
+
+/* Whether the step can begin. */
+static bool step_prepared(const struct steps *s)
+{
+	const struct wire_step *step = step_now(s);
+
+	return media_engine_prepared(s->actions.media) &&
+	       (step->action_count == 0 ||
+		nat_servers_known(s->actions.accounts, &step->actions[0]));
 }
 
 static void go_due(void *arg)
@@ -111,7 +127,7 @@ static void go_due(void *arg)
 		report_end_job(s->actions.report, "completed", "%s", "");
 		return;
 	}
-	if (!media_engine_prepared(s->actions.media)) {
+	if (!step_prepared(s)) {
 		s->phase = STEPS_PREPARING; /* until steps_prepared() */
 		return;
 	}
@@ -125,9 +141,12 @@ static void go_due(void *arg)
 
 void steps_prepared(struct steps *s)
 {
-	if (s->phase == STEPS_PREPARING && !report_ended(s->actions.report) &&
-	    media_engine_prepared(s->actions.media))
+	if (report_ended(s->actions.report))
+		return;
+	if (s->phase == STEPS_PREPARING)
 		go_due(s);
+	else if (s->phase == STEPS_RUNNING && s->unresolved)
+		action_start(s);
 }
 
 int steps_go(struct steps *s, uint64_t step, uint64_t in_ms, int64_t at_ns)

@@ -45,7 +45,8 @@ struct steps *steps_free(struct steps *s);
  * when the media engine reports progress.
  * @return 0; -ENOENT: a file is missing, and the job was ended */
 int steps_prepare(struct steps *s);
-/** More prompts are ready: begin a step that waits for them, if all are. */
+/** A prompt is ready, or the address of a STUN or TURN server is known: begin the step
+ * or the action that waits, if nothing else is missing. */
 void steps_prepared(struct steps *s);
 /**
  * Begin a step.

@@ -27,6 +27,9 @@ static void local_fill(struct media_local *local)
 	local->codec_count = 3;
 	local->ptime_ms = 20;
 	local->xr = MEDIA_XR_ALL;
+	local->has_ssrc = true;
+	local->ssrc = 0x80000001;
+	memcpy(local->cname, "name", 5);
 	local->encryption = MEDIA_ENCRYPTION_SDES;
 	for (unsigned i = 0; i < MEDIA_SRTP_SUITE_COUNT; i++)
 		local->crypto[i] = (struct media_crypto){
@@ -52,6 +55,7 @@ static void answer(const struct sdp *offer, const struct media_local *local)
 		return;
 	check(deal.accepted_count > 0);
 	check(deal.accepted_count <= MEDIA_CODECS_MAX);
+	check(deal.ssrc_count <= MEDIA_SSRCS_MAX);
 	draft.codecs = deal.accepted;
 	draft.codec_count = deal.accepted_count;
 	draft.direction = deal.direction;

@@ -129,7 +129,7 @@ class Controller:
             return [r for r in self.requests if r.path == path and
                     (method is None or r.method == method)]
 
-    def wait(self, condition, timeout=30, what=''):
+    def wait(self, condition, timeout=90, what=''):
         end = time.monotonic() + timeout
         while time.monotonic() < end:
             with self.lock:

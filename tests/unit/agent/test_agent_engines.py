@@ -1,5 +1,6 @@
 """A job that the supervisor divides over several engines, against a scripted controller and scripted engines."""
 import json
+import os
 import time
 
 import pytest
@@ -42,7 +43,7 @@ def test_each_engine_has_its_share_of_the_job(controller, agent, tmp_path):
 
 
 @pytest.mark.parametrize('conf,call', [
-    ({}, {}), ({'engines': 1}, {}),
+    ({'engines': 1}, {}),
     ({'engines': 4, 'sip_port': 5060, 'capacity': 1}, {}),
     ({'engines': 4}, {'max_concurrent_calls': 199}),
     ({'engines': 4}, {'max_concurrent_calls': 'many'}),
@@ -55,6 +56,19 @@ def test_other_jobs_have_one_engine(controller, agent, tmp_path, conf, call):
     [only] = dumps(dump)
     assert 'share' not in only['job']
     assert 'at_ns' not in lease.items('events', 'events')[0]
+
+
+@pytest.mark.parametrize('processors', [1, None])
+def test_one_engine_a_processor_by_default(controller, agent, tmp_path, processors):
+    dump, before = tmp_path / 'dump', os.sched_getaffinity(0)
+    lease = controller.offer('l-1', spec=large([], dump=str(dump)))
+    os.sched_setaffinity(0, sorted(before)[:processors])
+    try:
+        agent.start()
+        assert finished(controller, lease)['outcome'] == 'completed'
+    finally:
+        os.sched_setaffinity(0, before)
+    assert len(dumps(dump)) == min(8, processors or len(before))
 
 
 def test_points_of_the_engines_become_one(controller, agent):

@@ -90,7 +90,7 @@ def states(lease):
     return [e.get('state') for e in lease.items('events', 'events')]
 
 
-def finished(controller, lease, timeout=30):
+def finished(controller, lease, timeout=90):
     """Wait until the finish was accepted."""
     def accepted():
         f = lease.finish
@@ -514,11 +514,11 @@ def test_long_reports_are_split(controller, agent):
 
 
 def test_uploads_wait_for_the_disk_but_go_on_while_running(controller, agent):
-    lease = controller.offer('l-1', spec={'fake': [
-        [0, 'stats', 1], [0, 'sleep', 2], [0, 'stats', 1]]})
+    lease = controller.offer('l-1', spec={'fake': [[0, 'stats', 1], [0, 'until_cancel']]})
     agent.start()
-    controller.wait(lambda: lease.items('stats', 'series'), 5)
+    controller.wait(lambda: lease.items('stats', 'series'))
     assert lease.finish is None
+    lease.command = 'cancel'
     finished(controller, lease)
 
 

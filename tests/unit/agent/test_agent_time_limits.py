@@ -1,9 +1,11 @@
 """How long the agent waits for a controller that does not answer, and for an engine that does not
 end. Its clock is put forward to each limit."""
+import contextlib
 import hashlib
 import pathlib
 import socket
 import sys
+import threading
 import time
 
 import pytest
@@ -79,6 +81,27 @@ def test_request_without_an_answer_is_repeated(controller, agent, clock, path, l
     clock.let_pass(60)  # the longest pause before it is tried again
     assert finished(controller, lease)['outcome'] == 'completed'
     assert len(controller.calls(path)) >= 2
+    spool_empty(controller, agent)
+
+
+def test_start_is_asked_for_again_within_a_short_lease(controller, agent, clock):
+    """An answer after lease_s would leave nothing of the lease: the calls would end as soon as they began."""
+    controller.intervals = {'poll_s': 1, 'renew_s': 7200, 'lease_s': 4}
+    passed = threading.Event()
+
+    def late(request):
+        passed.wait(60)
+        request.connection.settimeout(15)
+        with contextlib.suppress(OSError):
+            request.connection.recv(1, socket.MSG_PEEK)  # until the agent gives it up
+        return 200, {}
+    controller.script['/leases/l-1/start'] = [late]
+    lease = controller.offer('l-1')
+    agent.start(env=clock.environment())
+    controller.wait(lambda: controller.calls('/leases/l-1/start'), what='start')
+    clock.let_pass(5)
+    passed.set()
+    assert finished(controller, lease)['outcome'] == 'completed'
     spool_empty(controller, agent)
 
 

@@ -104,6 +104,7 @@ static struct rig_log *session_open(struct rig *r, size_t index,
 	params->bind = rig_loopback();
 	params->user = log;
 	params->capture = r->capture;
+	params->shared = r->shared;
 	memset(log, 0, sizeof(*log));
 	assert_int_equal(media_session_new(&log->session, r->engine, params),
 			 0);

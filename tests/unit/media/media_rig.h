@@ -52,6 +52,7 @@ struct rig_log {
 struct rig {
 	struct media_engine *engine;
 	enum media_capture capture; /* of its sessions */
+	bool shared;                /* new sessions share sockets */
 	struct rig_log logs[RIG_SESSIONS];
 };
 

@@ -81,19 +81,21 @@ static void settle(struct rig_log *log, const struct rig_log *peer)
 		rig_settle(&at->rtp, &at->rtcp, MEDIA_SENDRECV);
 
 	n.xr = MEDIA_XR_ALL;
+	n.ssrcs[0] = at->ssrc;
+	n.ssrc_count = at->has_ssrc ? 1 : 0;
 	assert_int_equal(media_session_apply(log->session, &n), 0);
 }
 
-static void test_threads_neither_allocate_nor_lock(void **state)
+static void hot_path_check(bool shared)
 {
 	static struct rig rig;
 	struct media_captured captured;
 	struct rig_log *a;
 	struct rig_log *b;
 
-	(void)state;
 	loop_thread = pthread_self();
 	rig_open_captured(&rig, 2, 200, "/dev/null");
+	rig.shared = shared;
 	a = rig_session(&rig, 0);
 	b = rig_session(&rig, 1);
 	settle(a, b);
@@ -122,10 +124,23 @@ static void test_threads_neither_allocate_nor_lock(void **state)
 	rig_close(&rig);
 }
 
+static void test_threads_neither_allocate_nor_lock(void **state)
+{
+	(void)state;
+	hot_path_check(false);
+}
+
+static void test_threads_of_shared_sockets_do_not_either(void **state)
+{
+	(void)state;
+	hot_path_check(true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_threads_neither_allocate_nor_lock),
+		cmocka_unit_test(test_threads_of_shared_sockets_do_not_either),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,7 @@
+#include "base/clock.h"
 #include "media/audio/g711.h"
 #include "media/audio/prompt.h"
+#include "media/audio/prompt_work.h"
 #include "media/audio/resample.h"
 #include "prompt_rig.h"
 
@@ -418,9 +420,42 @@ static void test_prompt_that_cannot_be_prepared(void **state)
 	close(wake_fd);
 }
 
+static bool never(struct prompt_task *task)
+{
+	(void)task;
+	return false;
+}
+
+/* One more is refused, until one is taken. */
+static void test_as_many_tasks_as_may_be_in_progress(void **state)
+{
+	struct prompt_task *tasks =
+		calloc(PROMPT_TASKS_MAX + 1, sizeof(*tasks));
+	int64_t later = clock_mono_ns() + INT64_C(3600000000000);
+	struct prompt_worker *w;
+	size_t taken = 0;
+
+	(void)state;
+	assert_non_null(tasks);
+	assert_int_equal(prompt_worker_new(&w, -1, false, 1), 0);
+	for (size_t i = 0; i <= PROMPT_TASKS_MAX; i++) {
+		tasks[i].work = never;
+		tasks[i].begin_ns = later;
+		assert_int_equal(prompt_worker_give(w, &tasks[i]),
+				 i < PROMPT_TASKS_MAX ? 0 : -EAGAIN);
+	}
+	prompt_worker_stop(w);
+	while (prompt_worker_take(w))
+		taken++;
+	assert_int_equal(taken, PROMPT_TASKS_MAX);
+	prompt_worker_free(w);
+	free(tasks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_as_many_tasks_as_may_be_in_progress),
 		cmocka_unit_test_setup_teardown(
 			test_prompt_is_encoded_ahead_of_time, prompt_rig_new,
 			prompt_rig_remove),

@@ -219,6 +219,39 @@ static void test_nobody_listens(void **state)
 	close(fd);
 }
 
+/* The server takes none of the connections: they are open all the same. */
+static void test_as_many_as_can_be_open(void **state)
+{
+	struct turn_stream **open = calloc(RELAY_STREAMS_MAX, sizeof(*open));
+	struct turn_stream *further = NULL;
+	struct world *w = *state;
+	struct media_addr at = loopback(0);
+	struct turn_stream_params params = {.local = at, .server = at};
+	int64_t end_ns = clock_mono_ns() + PATIENCE_MS * NS_PER_MS;
+	int err;
+
+	assert_non_null(open);
+	assert_int_equal(getsockname(w->listener,
+				     (struct sockaddr *)&params.server.ss,
+				     &params.server.len),
+			 0);
+	/* one is open since the set-up */
+	for (size_t i = 1; i < RELAY_STREAMS_MAX; i++)
+		assert_int_equal(turn_stream_open(&open[i], w->all, &params),
+				 0);
+	assert_int_equal(turn_stream_open(&further, w->all, &params), -EUSERS);
+	assert_null(further);
+	turn_stream_close(open[1]);
+	/* the thread of the streams lets it go */
+	while ((err = turn_stream_open(&open[1], w->all, &params)) == -EUSERS &&
+	       clock_mono_ns() < end_ns)
+		usleep(1000);
+	assert_int_equal(err, 0);
+	for (size_t i = 1; i < RELAY_STREAMS_MAX; i++)
+		turn_stream_close(open[i]);
+	free(open);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +266,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_farewell, world_open,
 						world_close),
 		cmocka_unit_test(test_nobody_listens),
+		cmocka_unit_test_setup_teardown(test_as_many_as_can_be_open,
+						world_open, world_close),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,6 +145,79 @@ static void test_scheduling_is_given_back_by_who_never_waits(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* Until the real-time class is taken back, or `s` seconds have passed.
+ * @return seconds */
+static unsigned wait_quietly(struct scheduling *s, int64_t *now_ns,
+			     unsigned seconds)
+{
+	for (unsigned i = 0; i < seconds; i++) {
+		*now_ns += 1000 * MS;
+		scheduling_watch(s, false, *now_ns);
+		if (sched_getscheduler(0) == SCHED_FIFO)
+			return i;
+	}
+	return seconds;
+}
+
+static void overrun(struct scheduling *s, int64_t *now_ns)
+{
+	scheduling_watch(s, false, *now_ns += MS);
+	scheduling_watch(s, false, *now_ns += SCHEDULING_BUSY_MAX_NS + MS);
+}
+
+static int spin_and_rest(void)
+{
+	struct scheduling s = {0};
+	int64_t now_ns = 5000 * MS;
+
+	scheduling_take(&s, SCHEDULING_PRIORITY_RX);
+	if (scheduling_read(&s) != MEDIA_SCHEDULING_REALTIME)
+		return NOT_ALLOWED;
+	overrun(&s, &now_ns);
+	if (sched_getscheduler(0) != SCHED_OTHER)
+		return 101;
+	/* the first second begins with the first look */
+	if (wait_quietly(&s, &now_ns, 20) != SCHEDULING_QUIET_S)
+		return 102;
+	if (scheduling_read(&s) != MEDIA_SCHEDULING_OVERRUN)
+		return 103;
+	overrun(&s, &now_ns); /* twice as long now */
+	if (sched_getscheduler(0) != SCHED_OTHER)
+		return 104;
+	return wait_quietly(&s, &now_ns, 40) == 2 * SCHEDULING_QUIET_S ? 0
+								       : 105;
+}
+
+static void test_scheduling_comes_back_after_quiet_seconds(void **state)
+{
+	int status = child_run(false, spin_and_rest);
+
+	(void)state;
+	if (status == NOT_ALLOWED)
+		skip();
+	assert_int_equal(status, 0);
+}
+
+static void test_scheduling_a_busy_second_begins_the_count_anew(void **state)
+{
+	struct scheduling s = {.quiet_wanted_s = 3};
+	int64_t now_ns = 1000 * MS;
+	int64_t cpu_ns = 0;
+
+	(void)state;
+	assert_false(scheduling_quiet(&s, now_ns, cpu_ns));
+	for (unsigned i = 0; i < 50; i++) {
+		/* two quiet seconds, then one of half a processor */
+		cpu_ns += i % 3 == 2 ? 500 * MS : 499 * MS;
+		assert_false(scheduling_quiet(&s, now_ns += 1000 * MS, cpu_ns));
+	}
+	now_ns += 1000 * MS;
+	assert_false(scheduling_quiet(&s, now_ns, cpu_ns += 900 * MS));
+	assert_false(scheduling_quiet(&s, now_ns += 1000 * MS, cpu_ns));
+	assert_false(scheduling_quiet(&s, now_ns += 1000 * MS, cpu_ns));
+	assert_true(scheduling_quiet(&s, now_ns += 1000 * MS, cpu_ns));
+}
+
 static void test_scheduling_names(void **state)
 {
 	(void)state;
@@ -166,6 +239,10 @@ int main(void)
 		cmocka_unit_test(test_scheduling_takes_a_nice_value),
 		cmocka_unit_test(
 			test_scheduling_is_given_back_by_who_never_waits),
+		cmocka_unit_test(
+			test_scheduling_comes_back_after_quiet_seconds),
+		cmocka_unit_test(
+			test_scheduling_a_busy_second_begins_the_count_anew),
 		cmocka_unit_test(test_scheduling_names),
 	};
 

@@ -370,6 +370,99 @@ static void test_offer_rtcp_xr(void **state)
 	}
 }
 
+#define AUDIO_OF_TWO                                                       \
+	"v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\n" \
+	"t=0 0\r\na=ssrc:9 cname:session\r\nm=audio 4000 RTP/AVP 0\r\n"
+
+/* Each source once, whatever attributes it has; those of the audio line only. */
+static void test_sdp_ssrc(void **state)
+{
+	static const struct {
+		const char *lines;
+		size_t count;
+		uint32_t first;
+		uint32_t last;
+	} cases[] = {
+		{"", 0, 0, 0},
+		{"a=ssrc:1 cname:a\r\na=ssrc:1 msid:b c\r\n", 1, 1, 1},
+		{"a=ssrc:4294967295 cname:a\r\na=ssrc:0 cname:b\r\n", 2,
+		 UINT32_MAX, 0},
+		{"a=ssrc:4294967296 cname:a\r\na=ssrc:-1 cname:a\r\n"
+		 "a=ssrc:\r\na=ssrc\r\na=ssrc:0x1 cname:a\r\n"
+		 "a=ssrc:1cname:a\r\n",
+		 0, 0, 0},
+		{"a=ssrc:7\r\n", 1, 7, 7},
+		{"a=ssrc-group:FID 1 2\r\n", 0, 0, 0},
+		{"a=ssrc:1 a\r\na=ssrc:2 a\r\na=ssrc:3 a\r\na=ssrc:4 a\r\n"
+		 "a=ssrc:5 a\r\n",
+		 MEDIA_SSRCS_MAX, 1, 4},
+		{"m=video 5000 RTP/AVP 99\r\na=ssrc:8 cname:v\r\n", 0, 0, 0},
+	};
+	char text[512];
+	struct sdp sdp;
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(text, sizeof(text), AUDIO_OF_TWO "%s", cases[i].lines);
+		assert_int_equal(parse(&sdp, text), 0);
+		assert_int_equal(sdp.ssrc_count, cases[i].count);
+		if (sdp.ssrc_count == 0)
+			continue;
+		assert_int_equal(sdp.ssrcs[0], cases[i].first);
+		assert_int_equal(sdp.ssrcs[sdp.ssrc_count - 1], cases[i].last);
+	}
+}
+
+/* What we announce is read back, and reaches the negotiated media of both sides. */
+static void test_offer_ssrc(void **state)
+{
+	const struct media_codec pcmu = {"PCMU", 0, 1, 8000, ""};
+	struct media_local local = {
+		.codecs = {pcmu},
+		.codec_count = 1,
+		.ptime_ms = 20,
+		.cname = "0123456789abcdef01234567",
+	};
+	struct sockaddr_in *in = &local.rtp.ss.in;
+	struct media_negotiated deal;
+	struct sdp sdp;
+	(void)state;
+
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	in->sin_port = htons(4000);
+	local.rtp.len = sizeof(*in);
+	local.rtcp = local.rtp;
+	for (int has = 0; has < 2; has++) {
+		struct sdp_draft draft = {
+			.local = &local,
+			.codecs = &pcmu,
+			.codec_count = 1,
+		};
+		struct buf b;
+
+		local.has_ssrc = has;
+		local.ssrc = 4000000000;
+		buf_init(&b, 4096);
+		assert_int_equal(sdp_write(&b, &draft), 0);
+		assert_int_equal(strstr(b.data,
+					"\r\na=ssrc:4000000000 "
+					"cname:0123456789abcdef01234567\r\n") !=
+					 NULL,
+				 has);
+		assert_int_equal(parse(&sdp, b.data), 0);
+		assert_int_equal(
+			sdp_answer(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
+		assert_int_equal(deal.ssrc_count, has);
+		if (has)
+			assert_int_equal(deal.ssrcs[0], 4000000000);
+		assert_int_equal(
+			sdp_accept(&deal, &sdp, &local, MEDIA_SENDRECV), 0);
+		assert_int_equal(deal.ssrc_count, has);
+		buf_release(&b);
+	}
+}
+
 static void test_observed(void **state)
 {
 	struct media_negotiated deal;
@@ -424,6 +517,8 @@ int main(void)
 		cmocka_unit_test(test_offer_is_read_back),
 		cmocka_unit_test(test_sdp_rtcp_xr),
 		cmocka_unit_test(test_offer_rtcp_xr),
+		cmocka_unit_test(test_sdp_ssrc),
+		cmocka_unit_test(test_offer_ssrc),
 		cmocka_unit_test(test_observed),
 	};
 

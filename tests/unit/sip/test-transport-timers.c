@@ -7,6 +7,7 @@
 
 #include "simulated.h"
 #include "sip/events.h"
+#include "sip/lookup.h"
 #include "world.h"
 
 static const struct world_options udp = {.password = "secret",
@@ -165,6 +166,68 @@ static void test_a_question_that_is_dropped(void **state)
 	end();
 }
 
+static int looked_up;
+
+static void lookup_h(int err, const struct media_addr *addr, void *arg)
+{
+	struct sip_lookup **l = arg;
+
+	assert_null(addr);
+	looked_up = err;
+	*l = sip_lookup_free(*l);
+}
+
+static void test_the_name_of_a_server_without_an_answer(void **state)
+{
+	struct sip_lookup *l, *given_up;
+	struct media_addr addr;
+	char text[64];
+	int fd = open_silent_dns(true);
+	(void)state;
+
+	looked_up = 0;
+	assert_int_equal(sip_lookup_start(&l, &addr, world.ua, "stun.test",
+					  3478, lookup_h, &l),
+			 0);
+	assert_non_null(l);
+	assert_int_equal(sip_lookup_start(&given_up, &addr, world.ua,
+					  "turn.test", 3478, lookup_h, NULL),
+			 0);
+	assert_null(sip_lookup_free(given_up));
+	run_until(5900);
+	assert_int_equal(looked_up, 0);
+	run_until(6100);
+	assert_int_equal(looked_up, -ETIMEDOUT);
+	assert_null(l);
+	assert_string_equal(types_asked(fd, text), "1");
+	close(fd);
+	end();
+}
+
+static void test_the_address_of_a_server(void **state)
+{
+	struct sip_lookup *l = NULL;
+	struct media_addr addr;
+	char host[INET6_ADDRSTRLEN];
+	uint16_t port = 0;
+	(void)state;
+
+	begin(&udp);
+	assert_int_equal(sip_lookup_start(&l, &addr, world.ua, "192.0.2.9",
+					  3478, lookup_h, NULL),
+			 0);
+	assert_null(l);
+	assert_int_equal(addr.len, sizeof(struct sockaddr_in));
+	assert_int_equal(sockaddr_host(host, &port, &addr.ss), 0);
+	assert_string_equal(host, "192.0.2.9");
+	assert_int_equal(port, 3478);
+	/* of the other family */
+	assert_int_equal(sip_lookup_start(&l, &addr, world.ua, "[2001:db8::1]",
+					  3478, lookup_h, NULL),
+			 -ENODATA);
+	end();
+}
+
 /* ---- notifiers ---- */
 
 static struct sip_subscription *subscription;
@@ -288,6 +351,8 @@ int main(void)
 		cmocka_unit_test(test_a_connection_that_falls_silent),
 		cmocka_unit_test(test_a_silent_name_server),
 		cmocka_unit_test(test_a_question_that_is_dropped),
+		cmocka_unit_test(test_the_name_of_a_server_without_an_answer),
+		cmocka_unit_test(test_the_address_of_a_server),
 		cmocka_unit_test(test_a_notifier_that_says_nothing),
 		cmocka_unit_test(test_a_transfer_without_notify),
 	};

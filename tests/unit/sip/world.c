@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define GUARD_MS    45000
+#define GUARD_MS    100000
 #define STACK_BYTES (8u << 20)
 
 static const char *const call_names[] = {
