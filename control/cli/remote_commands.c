@@ -1,6 +1,7 @@
 #include "control/cli/remote_commands.h"
 
 #include "control/cli/capacity/capacity.h"
+#include "control/cli/capacity/capacity_search.h"
 #include "control/cli/client/client.h"
 #include "control/cli/client/login.h"
 #include "control/cli/code/apply.h"
@@ -20,6 +21,9 @@
 static const struct remote_verb verbs[] = {
 	{"apply", NULL, apply_main},
 	{"capacity", NULL, capacity_main},
+	{"capacity-search", "show", capacity_search_show},
+	{"capacity-search", "watch", capacity_search_watch},
+	{"capacity-search", "stop", capacity_search_stop},
 	{"export", NULL, export_main},
 	{"artifact", "list", record_artifact_list},
 	{"artifact", "save", record_artifact_save},

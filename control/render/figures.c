@@ -11,14 +11,41 @@ double figure_average(const struct figure *f)
 	return f->sum / (double)f->n;
 }
 
+/* A tiny excess of a decimal fraction in binary is not rounded up. */
+static double rounded_up(double bound)
+{
+	return ceil(bound * 100 - 1e-9) / 100;
+}
+
+bool figure_bound_value(const struct figure *f, const struct figure *bound,
+			double *ret)
+{
+	if (!f->n || bound->n != f->n)
+		return false;
+	*ret = rounded_up(bound->max);
+	return true;
+}
+
+const char *figure_bound_of(char text[static FIGURES_BOUND_BYTES],
+			    const json_t *object)
+{
+	const json_t *bound = json_object_get(object, "bound");
+
+	text[0] = '\0';
+	if (json_is_number(bound))
+		(void)str_print(text, FIGURES_BOUND_BYTES, " ± %.2f",
+				rounded_up(json_number_value(bound)));
+	return text;
+}
+
 const char *figure_bound(char text[static FIGURES_BOUND_BYTES],
 			 const struct figure *f, const struct figure *bound)
 {
+	double value;
+
 	text[0] = '\0';
-	/* a tiny excess of a decimal fraction in binary is not rounded up */
-	if (f->n && bound->n == f->n)
-		(void)str_print(text, FIGURES_BOUND_BYTES, " ± %.2f",
-				ceil(bound->max * 100 - 1e-9) / 100);
+	if (figure_bound_value(f, bound, &value))
+		(void)str_print(text, FIGURES_BOUND_BYTES, " ± %.2f", value);
 	return text;
 }
 

@@ -50,6 +50,15 @@ struct role_figures {
 const char *figure_bound(char text[static FIGURES_BOUND_BYTES],
 			 const struct figure *f, const struct figure *bound);
 
+/** Likewise of an object with a member `bound`. @return ""  without one */
+const char *figure_bound_of(char text[static FIGURES_BOUND_BYTES],
+			    const json_t *object);
+
+/** The error bound, rounded as figure_bound() prints it. @return false: a stream has none, so
+ * neither has the figure */
+bool figure_bound_value(const struct figure *f, const struct figure *bound,
+			double *ret);
+
 /** Average. n > 0 */
 double figure_average(const struct figure *f);
 

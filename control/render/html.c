@@ -187,6 +187,20 @@ static void sentence(struct document *d, const char *words)
 	document_put(d, "</p>\n");
 }
 
+/* The warnings that the start of the run answered with. */
+static void warnings(struct document *d, const json_t *run)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(run, "warnings"), i, one)
+	{
+		document_put(d, "<p class=\"sentence\"><b>Warning:</b> ");
+		text(d, json_string_value(one));
+		document_put(d, "</p>\n");
+	}
+}
+
 static void run_head(struct document *d, const json_t *report, size_t number)
 {
 	const json_t *run = json_object_get(report, "run");
@@ -209,6 +223,7 @@ static void run_head(struct document *d, const json_t *report, size_t number)
 	}
 	document_put(d, "</p>\n");
 	changes(d, report);
+	warnings(d, run);
 	if (outcome_reduced(reduced, run))
 		sentence(d, reduced);
 	if (outcome_removed(removed, run))

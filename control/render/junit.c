@@ -52,6 +52,19 @@ static void figure_property(struct document *d, const struct role_figures *r,
 	document_print(d, ".%s\" value=\"%.6g\"/>\n", name, value);
 }
 
+/* The highest figure of a role's streams, and its error bound where it has one. */
+static void bounded_property(struct document *d, const struct role_figures *r,
+			     const char *name, const char *bound_name,
+			     const struct figure *f, const struct figure *bound)
+{
+	double value;
+
+	if (f->n)
+		figure_property(d, r, name, f->max);
+	if (figure_bound_value(f, bound, &value))
+		figure_property(d, r, bound_name, value);
+}
+
 static void role_properties(struct document *d, const struct role_figures *r)
 {
 	if (r->registrations) {
@@ -72,12 +85,12 @@ static void role_properties(struct document *d, const struct role_figures *r)
 		figure_property(d, r, "mos_min", r->mos.min);
 		figure_property(d, r, "mos_avg", figure_average(&r->mos));
 	}
-	if (r->loss_pct.n)
-		figure_property(d, r, "loss_max_pct", r->loss_pct.max);
-	if (r->jitter_ms.n)
-		figure_property(d, r, "jitter_max_ms", r->jitter_ms.max);
-	if (r->rtt_ms.n)
-		figure_property(d, r, "rtt_max_ms", r->rtt_ms.max);
+	bounded_property(d, r, "loss_max_pct", "loss_bound_pct", &r->loss_pct,
+			 &r->loss_bound_pct);
+	bounded_property(d, r, "jitter_max_ms", "jitter_bound_ms",
+			 &r->jitter_ms, &r->jitter_bound_ms);
+	bounded_property(d, r, "rtt_max_ms", "rtt_bound_ms", &r->rtt_ms,
+			 &r->rtt_bound_ms);
 }
 
 /* Whether the tester was the limit: figures of an `evidence` event. Of a role that
@@ -406,6 +419,21 @@ static void open_suite(struct document *d, const struct suite *s, size_t number)
 	document_put(d, ">\n");
 }
 
+/* The warnings that the start of the run answered with. */
+static void warnings(struct document *d, const json_t *run)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(run, "warnings"), i, one)
+	{
+		document_put(d, "warning: ");
+		document_xml(d, json_string_value(one),
+			     DOCUMENT_SENTENCE_BYTES);
+		document_put(d, "\n");
+	}
+}
+
 static void system_out(struct document *d, const struct suite *s)
 {
 	const char *result = text_of(s->run, "result_description");
@@ -415,6 +443,7 @@ static void system_out(struct document *d, const struct suite *s)
 	outcome_text(text, &s->outcome);
 	document_print(d, "<system-out>%s: %s\n", outcome_word(s->outcome.kind),
 		       text);
+	warnings(d, s->run);
 	if (outcome_reduced(reduced, s->run))
 		document_print(d, "%s\n", reduced);
 	if (result[0]) {

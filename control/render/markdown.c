@@ -274,6 +274,21 @@ static void quote(struct document *d, const char *text)
 	document_put(d, "\n\n");
 }
 
+/* The warnings that the start of the run answered with. */
+static void warnings(struct document *d, const json_t *run)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(run, "warnings"), i, one)
+	{
+		document_put(d, "> Warning: ");
+		document_markdown(d, json_string_value(one),
+				  DOCUMENT_SENTENCE_BYTES);
+		document_put(d, "\n\n");
+	}
+}
+
 /* What is not there is said, so that nobody takes it for nothing. */
 static void missing(struct document *d, const json_t *run)
 {
@@ -304,6 +319,7 @@ void markdown_run(struct document *d, const json_t *report, size_t number)
 	if (outcome.kind != OUTCOME_ERRORED)
 		failed_conditions(d, report);
 	changes(d, report);
+	warnings(d, run);
 	missing(d, run);
 	figures(d, report);
 	shards(d, report);

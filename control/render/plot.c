@@ -1,6 +1,7 @@
 #include "control/render/plot.h"
 
 #include "control/render/document.h"
+#include "control/render/figures.h"
 #include "control/wire/text.h"
 
 #include <math.h>
@@ -36,7 +37,7 @@ static double number(const json_t *point, const char *name)
 	return json_number_value(json_object_get(point, name));
 }
 
-static void range_add(struct range *r, const json_t *point)
+static void range_add(struct range *r, const json_t *point, double bound)
 {
 	double t = number(point, "t"), value = number(point, "avg");
 
@@ -45,7 +46,7 @@ static void range_add(struct range *r, const json_t *point)
 	r->t_min = fmin(r->t_min, t);
 	r->t_max = fmax(r->t_max, t);
 	r->low = fmin(r->low, value);
-	r->high = fmax(r->high, value);
+	r->high = fmax(r->high, value + bound);
 }
 
 /* Times of all series, so that the plots of a page have one axis. */
@@ -62,9 +63,9 @@ static void measure_range(struct range *r, const json_t *all,
 
 		json_array_foreach(json_object_get(series, "points"), k, point)
 		{
-			range_add(&times, point);
+			range_add(&times, point, 0);
 			if (ours)
-				range_add(r, point);
+				range_add(r, point, number(series, "bound"));
 		}
 	}
 	r->t_min = times.t_min;
@@ -114,6 +115,28 @@ static void axes(struct document *d, const struct range *r)
 		       r->t_max - r->t_min);
 }
 
+/* The error bound of a line as a band about it. */
+static void band(struct document *d, const struct range *r,
+		 const json_t *points, double bound, size_t class)
+{
+	size_t count = json_array_size(points);
+	size_t step = (count + POINTS_MAX - 1) / POINTS_MAX;
+	size_t last = count ? (count - 1) / step : 0;
+
+	document_print(d, "<polygon class=\"s%zu\" points=\"", class);
+	for (size_t i = 0; i <= 2 * last + 1; i++) {
+		bool upper = i <= last;
+		const json_t *point = json_array_get(
+			points, step * (upper ? i : 2 * last + 1 - i));
+		double value = number(point, "avg") + (upper ? bound : -bound);
+
+		document_print(d, "%s%.1f,%.2f", i ? " " : "",
+			       x_of(r, number(point, "t")),
+			       y_of(r, fmax(value, r->low)));
+	}
+	document_put(d, "\"/>\n");
+}
+
 static void line(struct document *d, const struct range *r,
 		 const json_t *points, size_t class)
 {
@@ -143,6 +166,8 @@ static void caption(struct document *d, const json_t *const *lines,
 		    size_t count, const char *measure)
 {
 	const char *unit = text_of(lines[0], "unit");
+	char bound[FIGURES_BOUND_BYTES];
+	bool bounded = false;
 
 	document_print(d, "<figcaption><b>%s</b> ", measure);
 	if (unit[0]) {
@@ -151,12 +176,16 @@ static void caption(struct document *d, const json_t *const *lines,
 		document_put(d, ") ");
 	}
 	for (size_t i = 0; i < count; i++) {
+		bounded |= json_is_number(json_object_get(lines[i], "bound"));
 		document_print(d, "<span class=\"key s%zu\">", i);
 		document_xml(d, text_of(lines[i], "role"), DOCUMENT_NAME_BYTES);
 		document_put(d, " ");
 		document_xml(d, text_of(lines[i], "dir"), DOCUMENT_NAME_BYTES);
+		document_put(d, figure_bound_of(bound, lines[i]));
 		document_put(d, "</span> ");
 	}
+	if (bounded)
+		document_put(d, "(band: error bound of the tester)");
 	document_put(d, "</figcaption>");
 }
 
@@ -183,8 +212,13 @@ bool plot_write(struct document *d, const json_t *series, const char *measure)
 		       "aria-label=\"%s over time\">\n",
 		       WIDTH, HEIGHT, measure);
 	axes(d, &range);
-	for (i = 0; i < count; i++)
-		line(d, &range, json_object_get(lines[i], "points"), i);
+	for (i = 0; i < count; i++) {
+		const json_t *points = json_object_get(lines[i], "points");
+
+		if (json_is_number(json_object_get(lines[i], "bound")))
+			band(d, &range, points, number(lines[i], "bound"), i);
+		line(d, &range, points, i);
+	}
 	document_put(d, "</svg></figure>\n");
 	return true;
 }

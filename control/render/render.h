@@ -7,7 +7,7 @@
  *   run            `run` of GET /runs/ID. Used: status, session_id,
  *                  test_name, testcase_name, project_name, agentpool_name,
  *                  attempt, started_at, stopped_at, result_description,
- *                  report_url, shards_lost
+ *                  report_url, shards_lost, warnings
  *   verdicts       array of verdicts (docs/reference/conditions.md)
  *   calls, registrations
  *                  arrays of the events of these kinds (docs/internals/wire.md)

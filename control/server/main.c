@@ -9,6 +9,7 @@
 #include "control/server/backup/command.h"
 #include "control/server/backup/snapshot.h"
 #include "control/server/callback/callback.h"
+#include "control/server/capacity/capacity.h"
 #include "control/server/certificate.h"
 #include "control/server/configured_pool.h"
 #include "control/server/data.h"
@@ -445,6 +446,18 @@ static void on_announcement(void *arg)
 	controller_wake_here(arg);
 }
 
+/* Start what is due without a request. */
+static int follow(struct store *store, const struct controller_conf *conf,
+		  int64_t now)
+{
+	int scheduled = schedule_follow(store, conf, now), searched;
+
+	if (scheduled < 0)
+		return scheduled;
+	searched = capacity_follow(store, conf, now);
+	return searched < 0 ? searched : scheduled | searched;
+}
+
 static int start_announcer(struct controller *c)
 {
 	int err = announcer_start(&c->announcer, c->conf->database,
@@ -478,7 +491,7 @@ static int serve(struct controller *c, const sigset_t *signals,
 	err = snapshot_service_start(&snapshots, c->conf);
 	if (err)
 		return err;
-	err = run_engine_start(c, schedule_follow);
+	err = run_engine_start(c, follow);
 	if (err) {
 		snapshot_service_stop(snapshots);
 		return err;

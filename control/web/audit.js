@@ -7,7 +7,7 @@ const PAGE = 100;
 const DONE = { POST: 'made', PUT: 'changed', DELETE: 'deleted' };
 const WORDS = {
   web_user: 'user', credential_pool: 'accounts', agent_pool: 'agent pool', callback_template: 'callback template', appimage: 'prompt',
-  api_key: 'API key',
+  api_key: 'API key', capacity_search: 'capacity search of',
 };
 
 // "changed test IVR", with the request below it.
@@ -27,7 +27,7 @@ async function draw() {
   const page = await api('GET', `/audit?${search}`);
   fill('audit', page.audit, [
     ['When', (e) => timeNode(e.at, (text) => text)],
-    ['Who', (e) => (e.actor_kind === 'schedule' ? `schedule ${e.actor}` : e.actor || '–')],
+    ['Who', (e) => ({ schedule: `schedule ${e.actor}`, capacity_search: `capacity search of ${e.actor}` }[e.actor_kind] || e.actor || '–')],
     ['What', what, 'wide'],
     ['From', (e) => e.address || '–', 'wide-only'],
     ['', (e) => (e.outcome === 'refused' ? badge('failed', 'refused') : '')],

@@ -2,7 +2,7 @@
 
 import { shortAddress } from './report_model.js';
 import { drawArrow } from './report_ladder.js';
-import { el, figure, roleTag, scrolling, short, svg } from './report_ui.js';
+import { el, figure, plusMinus, roleTag, scrolling, short, svg } from './report_ui.js';
 
 const ROW = 30;
 const COLUMNS_PX = 210 + 70 + 70 + 118 + 24; // beside the drawing, as compare.css has it
@@ -10,7 +10,7 @@ const COLUMNS_PX = 210 + 70 + 70 + 118 + 24; // beside the drawing, as compare.c
 const valueOf = (row, v) => (/mos/.test(row.key) ? figure(v, 2) : short(v));
 
 function said(row, spread) {
-  return `median ${valueOf(row, spread.median)}, 5 to 95 % ${valueOf(row, spread.low)} to ${valueOf(row, spread.high)}, lowest ${valueOf(row, spread.min)}, highest ${valueOf(row, spread.max)}`;
+  return `median ${valueOf(row, spread.median)}${plusMinus(spread.bound)}, 5 to 95 % ${valueOf(row, spread.low)} to ${valueOf(row, spread.high)}, lowest ${valueOf(row, spread.min)}, highest ${valueOf(row, spread.max)}`;
 }
 
 function box(add, x, s, y, edge, ink) {
@@ -48,7 +48,7 @@ export function drawMeasure(model, row, room) {
   const width = Math.max(200, room > 620 ? room - COLUMNS_PX : room - 24);
   return el('div', { class: 'dist', 'data-measure': row.key, title: row.key },
     el('h3', null, row.name, el('span', null, row.unit), ' ', roleTag(model, row.role), row.dir === 'out' ? el('span', null, 'says') : ''),
-    el('span', { class: 'num' }, valueOf(row, row.a.median)), el('span', { class: 'num' }, valueOf(row, row.b.median)),
+    ...[row.a, row.b].map((s) => el('span', { class: 'num' }, valueOf(row, s.median), el('small', null, plusMinus(s.bound)))),
     el('span', { class: `d ${row.change.kind}` }, row.change.words), distribution(row, width));
 }
 

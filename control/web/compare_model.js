@@ -232,7 +232,7 @@ function ofSeries(model) {
   for (const s of model.report.series) {
     if (s.measure.startsWith('sip_')) continue; // told by the calls, below
     const { points } = s;
-    found.set(`${s.role} ${s.dir || ''} ${s.measure}`, { role: s.role, dir: s.dir || '', key: s.measure, name: measureName(s.measure), unit: s.unit,
+    found.set(`${s.role} ${s.dir || ''} ${s.measure}`, { role: s.role, dir: s.dir || '', key: s.measure, name: measureName(s.measure), unit: s.unit, bound: s.bound,
       values: spread(points.map((p) => p.avg), points.reduce((m, p) => Math.min(m, p.min), Infinity), points.reduce((m, p) => Math.max(m, p.max), -Infinity)) });
   }
   const times = [['pdd_ms', 'Post-dial delay', model.calls.filter((c) => c.direction === 'out')], ['setup_ms', 'INVITE to 200', model.calls.filter((c) => c.direction === 'out')],
@@ -271,6 +271,7 @@ function change(row) {
   const [words, by] = parts.sort((p, q) => Math.abs(q[1]) - Math.abs(p[1]))[0];
   const moved = Math.abs(by) / scale;
   const worse = low ? by < 0 : by > 0;
+  if (row.bounds && Math.abs(by) <= row.bounds[0] + row.bounds[1]) return { words: 'within the error bounds', moved: 0, kind: 'soft' };
   if (moved < 0.1 || Math.abs(by) < Math.max(least(row), 10 ** -digits)) return { words: 'as before', moved: 0, kind: 'soft' };
   return { words: `${words}${signed(by, digits)}`, moved, kind: worse ? (moved > 0.3 ? 'bad' : 'warn') : 'ok' };
 }
@@ -282,7 +283,8 @@ export function measures(a, b) {
   for (const [key, now] of is) {
     const old = was.get(key);
     if (!old || !old.values || !now.values) continue;
-    const row = { ...now, a: old.values, b: now.values, limit: b.limits.find((l) => l.measure === now.key && l.role === now.role && now.dir !== 'out') };
+    const bounds = old.bound === undefined || now.bound === undefined ? null : [old.bound, now.bound];
+    const row = { ...now, bounds, a: { ...old.values, bound: old.bound }, b: { ...now.values, bound: now.bound }, limit: b.limits.find((l) => l.measure === now.key && l.role === now.role && now.dir !== 'out') };
     rows.push({ ...row, change: change(row) });
   }
   const place = (r) => (ORDER.includes(r.key) ? ORDER.indexOf(r.key) : ORDER.length);

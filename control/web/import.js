@@ -91,8 +91,14 @@ async function read(form) {
 // ---- the test ----
 
 let latest = 0; // an answer that a later request has overtaken is dropped
+let drawn = Promise.resolve(); // of the latest request
 
-async function choose(call) {
+function choose(call) {
+  drawn = askTest(call);
+  return drawn;
+}
+
+async function askTest(call) {
   const own = ++latest;
   byId('failure').hidden = true;
   forget(byId('make'));
@@ -170,6 +176,7 @@ async function create(form) {
   const undo = [];
   const name = field('name').value.trim();
   byId('failure').hidden = true;
+  await drawn; // of what the fields say now; what is wrong stands at its field
   try {
     const target = Number(field('target_pool').value)
       || await made('/targets', 'target', { ...found.target, name: `Target of ${name}` }, undo);

@@ -10,7 +10,7 @@ const GO = { h: '/', t: '/tests', r: '/runs', a: '/agents' };
 const PAGES = [['Overview', '/'], ['Tests', '/tests'], ['Runs', '/runs'], ['Schedules', '/schedules'], ['Agents', '/agents'],
   ['Agent pools', '/pools'], ['Targets', '/targets'], ['Accounts', '/accounts'], ['Prompts', '/prompts'],
   ['Projects', '/projects'], ['Callbacks', '/callbacks'], ['API keys', '/keys'], ['Users', '/users'], ['Audit log', '/audit'],
-  ['Scenarios', '/scenarios'], ['My account', '/account'], ['API', '/apidocs']];
+  ['Scenarios', '/scenarios'], ['Capacity searches', '/capacity'], ['My account', '/account'], ['API', '/apidocs']];
 
 function dialog(title, ...content) {
   const node = element('dialog');

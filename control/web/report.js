@@ -92,6 +92,9 @@ function drawHead(model) {
   if (!model.isPublic) crumbs([[run.project_name, runsOf('project', run.project_name)], [run.test_name, run.test_id ? `/tests/${run.test_id}` : runsOf('test', run.test_name)], [`Run ${run.id}`]]);
   byId('sentence').hidden = false;
   byId('sentence').replaceChildren(...stressed(sentence(model)));
+  const warnings = model.run.warnings || [];
+  byId('warnings').hidden = !warnings.length;
+  byId('warnings').replaceChildren(...warnings.map((w) => el('span', { class: 'warn' }, `Warning at the start: ${w}. `)));
   const words = since(run);
   const bars = strip(run);
   byId('since').replaceChildren(...[bars, words && el('span', null, ...stressed(words))].filter(Boolean));
@@ -241,8 +244,8 @@ function drawTester(model) {
   const list = el('ul', { class: 'checks' }, ...checks.map((c) => el('li', null, shape(c.ok ? 'passed' : 'errored'),
     el('span', null, c.name), el('span', { class: 'soft' }, ...stressed(c.value)))));
   const columns = ['packets_sent', 'packets_received', 'send_errors', 'rtp_send_refused', 'rtcp_send_refused', 'receive_queue_drops',
-    'ring_drops', 'packets_unsent', 'starts_missed', 'invalid_packets', 'rtcp_invalid', 'foreign_packets', 'ssrc_collisions',
-    'srtp_refused', 'srtp_unkeyed', 'dtls_dropped', 'dtls_refused', 'stun_dropped', 'packets_late', 'loop_lateness_p99_ms',
+    'ring_drops', 'packets_unsent', 'starts_missed', 'invalid_packets', 'rtcp_invalid', 'foreign_packets', 'unassigned_packets',
+    'ssrc_collisions', 'srtp_refused', 'srtp_unkeyed', 'dtls_dropped', 'dtls_refused', 'stun_dropped', 'packets_late', 'loop_lateness_p99_ms',
     'loop_lateness_max_ms', 'processor_pct', 'processor_wait_pct', 'steal_pct', 'throttled', 'throttled_ms', 'clock_step_ms', 'sip_queue_drops'];
   // several agents, and engine processes of an agent, may have shared the calls of a role
   const part = (name, k, of) => (of ? ` ${name} ${k} of ${of}` : '');

@@ -2,7 +2,7 @@
 
 import { badness, stateNow } from './report_model.js';
 import { streamFigures } from './report_sentence.js';
-import { el, figure, fold, icon, pages, plural, roleTag, shape, short, table } from './report_ui.js';
+import { el, figure, fold, icon, pages, plural, plusMinus, roleTag, shape, short, table } from './report_ui.js';
 
 const PAGE = 25;
 
@@ -45,7 +45,7 @@ const shortWithin = (value, bound) => (typeof bound === 'number' && typeof value
 
 // A figure with the error bound of the agent that measured it, rounded up: "1.842 ± 0.05".
 function within(shown, bound) {
-  return typeof bound === 'number' && shown !== undefined ? `${shown} ± ${(Math.ceil(bound * 100 - 1e-9) / 100).toFixed(2)}` : shown;
+  return shown === undefined ? shown : `${shown}${plusMinus(bound)}`;
 }
 
 function pathOf(c) {

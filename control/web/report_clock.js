@@ -1,7 +1,7 @@
 // States, actions, plots and sound of a conversation on one time axis, with one cursor.
 
 import { measureName } from './report_model.js';
-import { el, svg, icon, figure, short } from './report_ui.js';
+import { el, svg, icon, figure, plusMinus, short } from './report_ui.js';
 
 const GROUPS = [
   ['Quality', ['rtp_mos', 'rtp_lost_pct', 'rtp_jitter'], true],
@@ -26,7 +26,7 @@ function ticksOf(low, high) {
 }
 
 function scaleOf(plot) {
-  const values = plot.lines.flatMap((s) => s.points.flatMap((p) => [p.min, p.max]));
+  const values = plot.lines.flatMap((s) => s.points.flatMap((p) => [p.min, Math.max(p.max, p.avg + (s.bound || 0))]));
   for (const limit of plot.limits) values.push(limit.value);
   let low = Math.min(...values, SCALES[plot.measure] ? Infinity : 0);
   let high = Math.max(...values);
@@ -281,8 +281,23 @@ export class Clock {
     this.legends.push({ plot, legend });
     const node = this.track(measureName(plot.measure), plot.unit, (f) => this.drawPlot(f, plot), legend);
     node.dataset.measure = plot.measure;
-    node.title = plot.measure;
+    node.title = plot.lines.some((s) => s.bound) ? `${plot.measure}; the narrow band about a line is the error bound of the tester` : plot.measure;
     return node;
+  }
+
+  // The error bound: a band about a line, a whisker at a single point or a bar.
+  boundBand(f, s, at, y) {
+    if (!s.bound) return;
+    if (at.length === 1) {
+      this.whisker(f, at[0][0], y(s.points[0].avg + s.bound), y(s.points[0].avg - s.bound), s);
+      return;
+    }
+    const edge = (sign) => s.points.map((p, i) => `${at[i][0].toFixed(1)} ${y(p.avg + sign * s.bound).toFixed(2)}`);
+    f.add('path', { class: 'bound', d: `M${[...edge(1), ...edge(-1).reverse()].join('L')}Z`, fill: this.model.roleColour(s.role), 'fill-opacity': 0.3 });
+  }
+
+  whisker(f, x, top, bottom, s) {
+    f.add('path', { class: 'bound', d: `M${x - 3} ${top}h6M${x} ${top}V${bottom}M${x - 3} ${bottom}h6`, stroke: this.model.roleColour(s.role), fill: 'none' });
   }
 
   drawPlot(f, plot) {
@@ -292,7 +307,7 @@ export class Clock {
     f.picture.setAttribute('role', 'img');
     f.picture.setAttribute('aria-label', `${measureName(plot.measure)}, ${plot.unit}: ${plot.lines.map((s) => {
       const values = s.points.map((p) => p.avg);
-      return `${lineName(s)} ${short(Math.min(...values))} to ${short(Math.max(...values))}`;
+      return `${lineName(s)} ${short(Math.min(...values))} to ${short(Math.max(...values))}${plusMinus(s.bound)}`;
     }).join('; ')}`);
     for (const v of ticksOf(low, high)) {
       f.add('line', { x1: 0, x2: f.width, y1: y(v), y2: y(v), stroke: 'var(--grid)' });
@@ -304,9 +319,9 @@ export class Clock {
       if (BARS.has(plot.measure)) {
         const width = Math.max(2, (2 * one) / plot.lines.length - 1);
         for (const p of s.points) {
-          if (p.avg) {
-            f.add('rect', { x: f.x(p.t) + (plot.lines.length - 1 - k) * width, width, y: y(p.avg), height: y(low) - y(p.avg), fill: this.model.roleColour(s.role) });
-          }
+          const left = f.x(p.t) + (plot.lines.length - 1 - k) * width;
+          if (p.avg) f.add('rect', { x: left, width, y: y(p.avg), height: y(low) - y(p.avg), fill: this.model.roleColour(s.role) });
+          if (p.avg && s.bound) this.whisker(f, left + width / 2, y(p.avg + s.bound), y(Math.max(low, p.avg - s.bound)), s);
         }
         return;
       }
@@ -315,6 +330,7 @@ export class Clock {
         const edge = (key) => s.points.map((p, i) => `${at[i][0].toFixed(1)} ${y(p[key]).toFixed(1)}`);
         f.add('path', { d: `M${[...edge('max'), ...edge('min').reverse()].join('L')}Z`, fill: this.model.roleColour(s.role), 'fill-opacity': 0.1 });
       }
+      this.boundBand(f, s, at, (v) => y(Math.max(low, v)));
       f.add('path', { d: at.map(([px, py], i) => `${i ? 'L' : 'M'}${px.toFixed(1)} ${py.toFixed(1)}`).join(''), fill: 'none', 'stroke-linejoin': 'round', ...this.style(s) });
       if (at.length === 1) f.add('circle', { cx: at[0][0], cy: at[0][1], r: 2.5, fill: this.model.roleColour(s.role) });
     });
@@ -360,7 +376,7 @@ export class Clock {
         const key = svg('svg', { viewBox: '0 0 18 8', 'aria-hidden': 'true' });
         key.append(svg('line', { x1: 0, x2: 18, y1: 4, y2: 4, ...this.style(s) }));
         const digits = /mos/.test(plot.measure) ? 2 : undefined;
-        return el('div', null, key, lineName(s), el('b', null, digits ? figure(near.avg, digits) : short(near.avg)));
+        return el('div', null, key, lineName(s), el('b', null, digits ? figure(near.avg, digits) : short(near.avg), plusMinus(s.bound)));
       }));
     }
   }

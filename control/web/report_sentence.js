@@ -1,7 +1,7 @@
 // Sentences that are made from the data of a run. A part is a text, or [text] to stress it.
 
 import { capital, conditionKind, limitOf, withoutRole, evidenceOf } from './report_model.js';
-import { duration, figure, measured, plural, seconds, short, when } from './report_ui.js';
+import { duration, figure, measured, plural, plusMinus, seconds, short, when } from './report_ui.js';
 
 const CAUSES = 2; // a sentence names at most two, then counts
 
@@ -92,6 +92,12 @@ function range(values, digits) {
   return low === high ? low : `${low} to ${high}`;
 }
 
+// The largest error bound of the streams, where each has one.
+function boundOf(streams, member) {
+  const bounds = streams.map((s) => s[member]);
+  return streams.length && bounds.every((b) => typeof b === 'number') ? plusMinus(Math.max(...bounds)) : '';
+}
+
 // Figures of all received streams, or nothing.
 export function streamFigures(calls) {
   const streams = calls.flatMap((c) => (c.streams || []).filter((s) => s.dir === 'in'));
@@ -101,8 +107,8 @@ export function streamFigures(calls) {
   const jitter = known(streams.map((s) => s.jitter_ms && s.jitter_ms.avg));
   const parts = [];
   if (mos.length) parts.push(`MOS ${range(mos, 2)}`);
-  if (loss.length) parts.push(Math.max(...loss) === 0 ? 'no loss' : `loss ${range(loss, 1)} %`);
-  if (jitter.length) parts.push(`jitter ${range(jitter, 1)} ms`);
+  if (loss.length) parts.push(Math.max(...loss) === 0 ? 'no loss' : `loss ${range(loss, 1)}${boundOf(streams, 'loss_bound_pct')} %`);
+  if (jitter.length) parts.push(`jitter ${range(jitter, 1)}${boundOf(streams.filter((s) => s.jitter_ms), 'jitter_bound_ms')} ms`);
   return parts;
 }
 

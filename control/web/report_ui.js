@@ -51,6 +51,11 @@ export function short(value) {
   return value.toFixed(Math.abs(value) < 1 ? 2 : 1);
 }
 
+// The error bound of a figure, rounded up; a tiny excess of a decimal fraction in binary is not.
+export function plusMinus(bound) {
+  return typeof bound === 'number' ? ` ± ${(Math.ceil(bound * 100 - 1e-9) / 100).toFixed(2)}` : '';
+}
+
 // What a condition measured: two decimals, of ms one below 100 and none above. As many more as are needed to stand on the same
 // side of each limit: 4.449 does not become 4.45 where "at least 4.45" was asked for.
 export function measured(verdict) {
@@ -160,9 +165,11 @@ export function pages(rows, size, draw) {
 }
 
 // What the controller says has changed (GET /runs/ID/differences): a list of sentences, the one that
-// explains most failed conditions first.
-export function changeList({ differences, further }) {
+// explains most failed conditions first, and what was not compared.
+export function changeList({ differences, further, not_compared: left }) {
   const items = differences.map((d) => el('li', { title: d.explains.length ? `May explain: ${d.explains.join('; ')}` : null }, d.sentence));
   if (further) items.push(el('li', { class: 'soft' }, `${further} more`));
-  return items.length ? el('ol', { class: 'changed' }, ...items) : el('p', { class: 'empty' }, 'Nothing that is more than chance.');
+  return el('div', null,
+    items.length ? el('ol', { class: 'changed' }, ...items) : el('p', { class: 'empty' }, 'Nothing that is more than chance.'),
+    ...left.map((sentence) => el('p', { class: 'empty' }, sentence)));
 }

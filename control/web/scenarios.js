@@ -84,7 +84,7 @@ async function start(form) {
   for (const node of form.querySelectorAll('input[type=password]')) node.value = '';
   const note = byId('started');
   note.hidden = false;
-  note.replaceChildren(element('span', `${scenario.title} was started: `), link(data.session_id, data.report_url),
+  note.replaceChildren(element('span', `${scenario.title} was started: `), link(data.session_id || 'the search', data.report_url),
     element('span', data.waiting_for ? `. It is queued: ${data.waiting_for}.` : ''));
   say('done', `${scenario.title} was started.`);
 }

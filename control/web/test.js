@@ -86,7 +86,7 @@ function drawTools() {
     const other = button('Start with …', startWith);
     other.className = 'btn';
     other.id = 'start-with';
-    tools.push(go, other);
+    tools.push(go, other, tool('capacity', 'Find capacity', 'plot', `/capacity?test=${test.id}`));
   }
   if (may('write')) {
     tools.push(tool('edit', 'Edit', 'save', `/tests/${test.id}/edit`), tool('duplicate', 'Duplicate', 'plus', `/tests/new?copy=${test.id}`));

@@ -2,9 +2,12 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "control/capacity/capacity_result.h"
+#include "control/capacity/trial_log.h"
 #include "control/cli/capacity/capacity_files.h"
 #include "control/cli/capacity/capacity_options.h"
-#include "control/cli/capacity/capacity_result.h"
+#include "control/cli/capacity/capacity_print.h"
+#include "control/cli/capacity/capacity_state.h"
 #include "control/cli/client/client.h"
 #include "control/cli/client/fields.h"
 #include "control/cli/client/record_kinds.h"
@@ -36,9 +39,9 @@ struct capacity {
 	json_t *sets;          /* overrides of the user */
 	int signals;           /* of run_signals_open() */
 	/* the search */
-	struct search *search;
-	json_t *runs;   /* of each trial */
-	json_t *causes; /* texts of conditions that failed */
+	struct trial_log log;
+	json_t *state;  /* capacity_state.h; NULL: it is not kept */
+	double seconds; /* that the search took before it was interrupted */
 	int64_t begun_ns;
 	unsigned useless;
 	char broken_off[REASON_BYTES]; /* "": it was not */
@@ -122,7 +125,7 @@ static int read_sets(struct capacity *s)
 
 static int check_files(const struct capacity *s)
 {
-	const char *const files[] = {s->o.plot, s->o.junit};
+	const char *const files[] = {s->o.plot, s->o.junit, s->o.state};
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
 		int err = files[i] ? client_may_replace(files[i]) : 0;
@@ -131,6 +134,63 @@ static int check_files(const struct capacity *s)
 			return client_usage("%s: %s", files[i], strerror(-err));
 	}
 	return 0;
+}
+
+/* ---- the state ---- */
+
+static double seconds_taken(const struct capacity *s)
+{
+	return s->seconds + (double)(clock_mono_ns() - s->begun_ns) / NS_PER_S;
+}
+
+/* What must be the same for a search to go on. */
+static json_t *identity(const struct capacity *s)
+{
+	const struct search_params *p = &s->o.search;
+	const json_t *test = s->record;
+
+	return json_pack(
+		"{s:O?, s:O?, s:s, s:s, s:f, s:f, s:f, s:f, s:i, s:i, "
+		"s:i, s:i, s:O}",
+		"test_id", json_object_get(test, "id"), "test_updated_at",
+		json_object_get(test, "updated_at"), "action", s->o.plan.action,
+		"unit",
+		s->o.plan.is_rate ? "calls_per_second" : "concurrent_calls",
+		"min", p->min, "max", p->max, "step", p->step, "width",
+		p->width, "repeats", (int)p->repeats, "trial_s",
+		(int)s->o.plan.trial_s, "warm_up_s", (int)s->o.plan.warm_up_s,
+		"cool_down_s", (int)s->o.cool_down_s, "sets", s->sets);
+}
+
+/* @param running  taken over; the run in progress, or null */
+static void keep_running(struct capacity *s, json_t *running)
+{
+	int err;
+
+	if (!s->state) {
+		json_decref(running);
+		return;
+	}
+	json_object_set_new(s->state, "running", running);
+	json_object_set_new(s->state, "seconds", json_real(seconds_taken(s)));
+	err = capacity_state_write(s->o.state, s->state);
+	if (err)
+		break_off(s, "the state could not be written", strerror(-err));
+}
+
+static void keep_trial(struct capacity *s, double load,
+		       const struct trial_verdict *v, const json_t *run)
+{
+	if (!s->state)
+		return;
+	json_array_append_new(
+		json_object_get(s->state, "trials"),
+		json_pack("{s:f, s:s, s:s, s:s, s:s, s:s}", "load", load,
+			  "outcome", trial_outcome_name(v->outcome),
+			  "condition", v->condition, "sentence", v->sentence,
+			  "session_id", text_of(run, "session_id"),
+			  "report_url", text_of(run, "report_url")));
+	keep_running(s, json_null());
 }
 
 /* ---- a trial ---- */
@@ -172,43 +232,43 @@ static int start(struct capacity *s, double load, json_t **ret)
 	return 0;
 }
 
+/* Wait for the end of a run. @return 0; exit status */
+static int wait_for(struct capacity *s, const json_t *started, json_t **ret_run)
+{
+	const struct run_wait_params params = {
+		.client = s->client,
+		.quiet = true,
+		.retry_s = s->o.retry_s,
+		.signals = s->signals,
+		.uuid = text_of(started, "session_id"),
+		.report_url = text_of(started, "report_url"),
+	};
+	int status = run_wait(&params, ret_run);
+
+	if (status)
+		break_off(s, "the end of a run is not known",
+			  params.report_url);
+	return status;
+}
+
 /* Start a run and wait for its end. @return 0; exit status */
 static int carry_out(struct capacity *s, double load, json_t **ret_run)
 {
-	struct run_wait_params params = {.client = s->client,
-					 .quiet = true,
-					 .retry_s = s->o.retry_s,
-					 .signals = s->signals};
 	json_t *started = NULL;
 	int status = start(s, load, &started);
 
 	if (status)
 		return status;
-	params.uuid = text_of(started, "session_id");
-	params.report_url = text_of(started, "report_url");
-	status = run_wait(&params, ret_run);
-	if (status)
-		break_off(s, "the end of a run is not known",
-			  params.report_url);
+	keep_running(s, json_pack("{s:f, s:O, s:O}", "load", load, "session_id",
+				  json_object_get(started, "session_id"),
+				  "report_url",
+				  json_object_get(started, "report_url")));
+	status = wait_for(s, started, ret_run);
 	json_decref(started);
 	return status;
 }
 
-static unsigned cause_number(struct capacity *s, const char *text)
-{
-	size_t count = json_array_size(s->causes);
-
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(json_string_value(json_array_get(s->causes, i)),
-			   text) == 0)
-			return (unsigned)i;
-	if (!text[0] || json_array_append_new(s->causes, json_string(text)))
-		return SEARCH_CAUSE_NONE;
-	return (unsigned)count;
-}
-
-static void print_trial(const struct capacity *s,
-			const struct search_trial *trial,
+static void print_trial(const struct capacity *s, double load,
 			const struct trial_verdict *v)
 {
 	static const char *const words[] = {
@@ -219,9 +279,9 @@ static void print_trial(const struct capacity *s,
 	FILE *out = client_json(s->client) ? stderr : stdout;
 	size_t count;
 
-	(void)search_trials(s->search, &count);
-	fprintf(out, "%3zu  %8.10g %s  %s", count, trial->load,
-		capacity_result_unit(s->o.plan.is_rate), words[trial->outcome]);
+	(void)search_trials(s->log.search, &count);
+	fprintf(out, "%3zu  %8.10g %s  %s", count, load,
+		capacity_result_unit(s->o.plan.is_rate), words[v->outcome]);
 	if (v->sentence[0]) {
 		fputs(": ", out);
 		terminal_print(out, v->sentence,
@@ -235,7 +295,8 @@ static void print_trial(const struct capacity *s,
 static void tell_recovery(const struct capacity *s)
 {
 	size_t count;
-	const struct search_trial *trials = search_trials(s->search, &count);
+	const struct search_trial *trials =
+		search_trials(s->log.search, &count);
 
 	if (count >= 2 && trials[count - 1].outcome == SEARCH_HELD &&
 	    trials[count - 2].outcome == SEARCH_FAILED &&
@@ -249,26 +310,62 @@ static void tell_recovery(const struct capacity *s)
 static void learn(struct capacity *s, double load, const json_t *run,
 		  const struct trial_verdict *v)
 {
-	struct search_trial trial = {
-		.load = load,
-		.outcome = v->outcome,
-		.cause = v->outcome == SEARCH_FAILED
-				 ? cause_number(s, v->condition)
-				 : SEARCH_CAUSE_NONE,
-	};
-	int err = json_array_append_new(
-		s->runs, json_pack("{s:s, s:s, s:s}", "sentence", v->sentence,
-				   "session_id", text_of(run, "session_id"),
-				   "report_url", text_of(run, "report_url")));
-
-	if (!err)
-		err = search_add(s->search, &trial);
-	if (err) {
+	if (trial_log_add(&s->log, load, v, text_of(run, "session_id"),
+			  text_of(run, "report_url"))) {
 		break_off(s, "out of memory", "");
 		return;
 	}
-	print_trial(s, &trial, v);
+	keep_trial(s, load, v, run);
+	print_trial(s, load, v);
 	tell_recovery(s);
+}
+
+/* Take a trial of the state as it was learned then. @return 0; -errno */
+static int replay(struct capacity *s, const json_t *kept)
+{
+	struct trial_verdict v = {
+		.condition = text_of(kept, "condition"),
+		.sentence = text_of(kept, "sentence"),
+	};
+	int err = trial_outcome_parse(text_of(kept, "outcome"), &v.outcome);
+
+	return err ? err
+		   : trial_log_add(
+			     &s->log,
+			     json_number_value(json_object_get(kept, "load")),
+			     &v, text_of(kept, "session_id"),
+			     text_of(kept, "report_url"));
+}
+
+/* @return 0; CLI_EXIT_USAGE */
+static int read_state(struct capacity *s)
+{
+	json_t *search = identity(s), *kept;
+	const json_t *trials;
+	size_t i;
+	int status;
+
+	if (!search)
+		return client_usage("%s", strerror(ENOMEM));
+	status = capacity_state_read(s->o.state, search, &s->state);
+	json_decref(search);
+	if (status)
+		return status;
+	trials = json_object_get(s->state, "trials");
+	json_array_foreach(trials, i, kept)
+	{
+		if (replay(s, kept))
+			return client_usage(
+				"--state %s: trial %zu cannot be of "
+				"this search",
+				s->o.state, i + 1);
+	}
+	s->seconds = json_number_value(json_object_get(s->state, "seconds"));
+	if (json_array_size(trials))
+		fprintf(stderr,
+			"offhook: the search goes on after %zu trials\n",
+			json_array_size(trials));
+	return 0;
 }
 
 static void judge(struct capacity *s, double load, const json_t *run)
@@ -280,6 +377,7 @@ static void judge(struct capacity *s, double load, const json_t *run)
 		learn(s, load, run, &v);
 		return;
 	}
+	keep_running(s, json_null());
 	if (strcmp(text_of(run, "status"), "stopped") == 0) {
 		break_off(s, "interrupted", "");
 		return;
@@ -295,12 +393,54 @@ static void judge(struct capacity *s, double load, const json_t *run)
 	fputc('\n', stderr);
 }
 
+/* Whether the controller has the run: it may have been deleted since. */
+static bool run_exists(struct capacity *s, const json_t *running)
+{
+	char path[PATH_BYTES], reason[REMOTE_REASON_BYTES];
+	struct remote_answer a;
+
+	str_print(path, sizeof(path), "/runs/%.60s",
+		  text_of(running, "session_id"));
+	if (remote_call_json(client_remote(s->client), "GET", path, NULL, NULL,
+			     &a, reason) == 0)
+		remote_answer_release(&a);
+	return remote_status(client_remote(s->client)) != 404;
+}
+
+/* A search that was killed left a run behind: its end counts as if it had been waited for. One
+ * that was stopped says nothing. */
+static void take_up(struct capacity *s)
+{
+	json_t *running = json_incref(json_object_get(s->state, "running"));
+	json_t *run = NULL;
+
+	if (!json_is_object(running) || !run_exists(s, running)) {
+		json_decref(running);
+		return;
+	}
+	if (wait_for(s, running, &run) == 0) {
+		if (strcmp(text_of(run, "status"), "stopped") != 0)
+			judge(s,
+			      json_number_value(
+				      json_object_get(running, "load")),
+			      run);
+		else
+			keep_running(s, json_null());
+	}
+	json_decref(run);
+	json_decref(running);
+}
+
 static void search_loop(struct capacity *s)
 {
 	struct search_next next;
-	bool first = true;
+	bool first = !s->state ||
+		     !json_array_size(json_object_get(s->state, "trials"));
 
-	while (!s->broken_off[0] && search_next(s->search, &next)) {
+	if (s->state)
+		take_up(s);
+
+	while (!s->broken_off[0] && search_next(s->log.search, &next)) {
 		int64_t pause_ms =
 			1000 * (int64_t)s->o.cool_down_s * (int64_t)next.pause;
 		json_t *run = NULL;
@@ -322,22 +462,22 @@ static int finish(struct capacity *s)
 		.test = s->name,
 		.is_rate = s->o.plan.is_rate,
 		.params = &s->o.search,
-		.search = s->search,
-		.runs = s->runs,
-		.causes = s->causes,
+		.search = s->log.search,
+		.runs = s->log.runs,
+		.causes = s->log.causes,
 		.broken_off = s->broken_off[0] ? s->broken_off : NULL,
-		.seconds = (double)(clock_mono_ns() - s->begun_ns) / NS_PER_S,
+		.seconds = seconds_taken(s),
 		.least = s->o.least,
 	};
-	int status = capacity_result_exit(&o), err = 0;
+	int status = capacity_print_exit(&o), err = 0;
 
 	if (client_json(s->client)) {
-		json_t *body = capacity_result_json(&o);
+		json_t *body = capacity_print_json(&o);
 
 		client_print_json(stdout, body);
 		json_decref(body);
 	} else {
-		capacity_result_print(stdout, &o);
+		capacity_print(stdout, &o);
 	}
 	fflush(stdout);
 	if (s->o.plot)
@@ -362,12 +502,16 @@ static int run(struct capacity *s)
 		status = read_sets(s);
 	if (status)
 		return status;
-	if (search_new(&s->search, &s->o.search)) {
+	if (trial_log_init(&s->log, &s->o.search)) {
 		return client_usage(
 			"these loads cannot be searched: MAX may be "
 			"at most %.0f times MIN",
 			SEARCH_RATIO_MAX);
 	}
+	if (s->o.state)
+		status = read_state(s);
+	if (status)
+		return status;
 	s->signals = run_signals_open();
 	if (s->signals < 0) {
 		fprintf(stderr, "offhook: signals: %s\n",
@@ -388,17 +532,14 @@ int capacity_main(struct client *c, int argc, char **argv)
 	if (!s)
 		return CLI_EXIT_ERRORED;
 	s->client = c;
-	s->runs = json_array();
-	s->causes = json_array();
 	s->sets = json_object();
 	status = capacity_options_read(&s->o, argc, argv);
 	if (!status)
 		status = run(s);
-	search_free(s->search);
+	trial_log_release(&s->log);
 	json_decref(s->record);
+	json_decref(s->state);
 	json_decref(s->sets);
-	json_decref(s->causes);
-	json_decref(s->runs);
 	free(s);
 	return status;
 }

@@ -1,7 +1,9 @@
 #include "control/cli/capacity/capacity_files.h"
 
 #include "base/buf.h"
-#include "control/cli/capacity/capacity_result.h"
+#include "control/capacity/capacity_result.h"
+#include "control/capacity/trial.h"
+#include "control/cli/capacity/capacity_print.h"
 #include "control/cli/common/exit_code.h"
 #include "control/render/document.h"
 #include "control/wire/text.h"
@@ -126,11 +128,6 @@ static void curve(struct document *d, const struct capacity_result *o,
 static void marks(struct document *d, const struct capacity_result *o,
 		  const struct axis *a)
 {
-	static const char *const names[] = {
-		[SEARCH_HELD] = "held",
-		[SEARCH_FAILED] = "failed",
-		[SEARCH_SATURATED] = "saturated",
-	};
 	size_t count;
 	const struct search_trial *trials = search_trials(o->search, &count);
 
@@ -148,11 +145,11 @@ static void marks(struct document *d, const struct capacity_result *o,
 			       "<circle class=\"%s%s\" cx=\"%.1f\" "
 			       "cy=\"%.1f\" r=\"%.1f\"><title>trial %zu: %.10g "
 			       "%s, %s",
-			       names[trials[i].outcome],
+			       trial_outcome_name(trials[i].outcome),
 			       trials[i].discarded ? " discarded" : "",
 			       x_of(a, trials[i].load), y, MARK - 1.5, i + 1,
 			       trials[i].load, capacity_result_unit(o->is_rate),
-			       names[trials[i].outcome]);
+			       trial_outcome_name(trials[i].outcome));
 		document_put(d, ": ");
 		document_xml(d, text_of(json_array_get(o->runs, i), "sentence"),
 			     DOCUMENT_NAME_BYTES);
@@ -226,11 +223,10 @@ static void property(struct document *d, const char *name, double value)
 static void verdict(struct document *d, const struct capacity_result *o,
 		    const struct search_result *r, const char *text)
 {
-	const char *kind = capacity_result_exit(o) == CLI_EXIT_FAILED
-				   ? "failure"
-				   : "error";
+	const char *kind =
+		capacity_print_exit(o) == CLI_EXIT_FAILED ? "failure" : "error";
 
-	if (capacity_result_exit(o) == CLI_EXIT_OK)
+	if (capacity_print_exit(o) == CLI_EXIT_OK)
 		return;
 	document_print(d, "<%s type=\"capacity\" message=\"%s", kind, text);
 	if (o->broken_off) {
@@ -247,7 +243,7 @@ static void verdict(struct document *d, const struct capacity_result *o,
 
 int capacity_files_junit(const struct capacity_result *o, const char *file)
 {
-	int status = capacity_result_exit(o);
+	int status = capacity_print_exit(o);
 	char text[CAPACITY_TEXT_BYTES];
 	struct search_result r;
 	struct buf out;

@@ -5,7 +5,6 @@
 #include "control/cli/run/run_wait.h"
 
 #include <getopt.h>
-#include <math.h>
 #include <string.h>
 
 #define SECONDS_MAX    86400
@@ -136,18 +135,13 @@ static int take_option(struct capacity_options *o, int option, char *value)
 	case 'p':
 		o->plot = value;
 		return 0;
+	case 'k':
+		o->state = value;
+		return 0;
 	default:
 		o->junit = value;
 		return 0;
 	}
-}
-
-/* A round number of which many are in the narrowest interval. */
-static double step_of(const struct search_params *p)
-{
-	double fine = pow(10, floor(log10(p->min * p->width / 4)));
-
-	return fmax(fine, TRIAL_RATE_MIN);
 }
 
 static int check_range(struct capacity_options *o)
@@ -155,7 +149,7 @@ static int check_range(struct capacity_options *o)
 	if (o->search.max <= 0)
 		return client_usage("--rate MIN-MAX or --calls MIN-MAX: which "
 				    "loads may be tried?");
-	o->search.step = o->plan.is_rate ? step_of(&o->search) : 1;
+	o->search.step = trial_step(&o->plan, o->search.min, o->search.width);
 	if (trial_calls(&o->plan, o->search.max) > TRIAL_TOTAL_MAX)
 		return client_usage("%.10g calls/s for %u s are more than %d "
 				    "calls a trial",
@@ -183,6 +177,7 @@ int capacity_options_read(struct capacity_options *ret, int argc, char **argv)
 		{"action", required_argument, NULL, 'a'},
 		{"plot", required_argument, NULL, 'p'},
 		{"junit", required_argument, NULL, 'j'},
+		{"state", required_argument, NULL, 'k'},
 		{NULL, 0, NULL, 0},
 	};
 	int option, status = 0;

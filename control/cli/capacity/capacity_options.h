@@ -5,7 +5,7 @@
 #define OFFHOOK_CONTROL_CLI_CAPACITY_CAPACITY_OPTIONS_H
 
 #include "control/capacity/search.h"
-#include "control/cli/capacity/trial.h"
+#include "control/capacity/trial.h"
 
 #define CAPACITY_SETS_MAX 1000
 
@@ -19,6 +19,7 @@ struct capacity_options {
 	double least;     /* 0: not asked */
 	const char *plot; /* files; NULL: none */
 	const char *junit;
+	const char *state; /* goes on from there; NULL: from nothing */
 	char *sets[CAPACITY_SETS_MAX]; /* borrowed from argv */
 	int set_count;
 };

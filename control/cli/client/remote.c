@@ -524,6 +524,14 @@ long remote_status(const struct remote *r)
 	return r->status;
 }
 
+bool remote_is_passing(const struct remote *r)
+{
+	long status = remote_status(r);
+
+	return status == 0 || status == 429 || status == 502 || status == 503 ||
+	       status == 504;
+}
+
 long remote_retry_after(const struct remote *r)
 {
 	curl_off_t seconds = 0;

@@ -108,6 +108,10 @@ void remote_stop_on(struct remote *r, int fd);
 /** Status of the last response; 0: there was none. */
 long remote_status(const struct remote *r);
 
+/** True if the last request had no response, or one that says to ask again later: 429,
+ * 502, 503, 504. */
+bool remote_is_passing(const struct remote *r);
+
 /** Seconds of Retry-After of the last response; 0: it had none. */
 long remote_retry_after(const struct remote *r);
 

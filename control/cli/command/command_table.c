@@ -194,12 +194,12 @@ static const char capacity_help[] =
 	"  --trial S        seconds of a trial at its full load (default: 10)\n"
 	"  --warm-up S, --cool-down S  for the load to rise, and after it (default: 2)\n"
 	"  --width PERCENT  of the result, relative to its lower end (default: 10)\n"
-	"  --repeats N      trials about each end, at least (default: 2)\n"
-	"  --max-trials N   end then with what is known (default: 60)\n"
+	"  --repeats N, --max-trials N  at least about each end (default: 2); in all (60)\n"
 	"  --least LOAD     exit status 1 if the result begins below it\n"
 	"  --action S.A     `call` action that gets the load, if there are several\n"
 	"  --set PATH=VALUE override for the runs, as of offhook test run\n"
 	"  --plot FILE, --junit FILE  the curve as SVG, the result as JUnit XML\n"
+	"  --state FILE     keep each trial there, and go on from what is there\n"
 	"  --retry-for S    how long the controller may be away (default: 60)\n"
 	"\n"
 	"Exit status: 0 found, 1 below --least or the lowest load fails, 2 wrong usage,\n"
@@ -524,6 +524,30 @@ static const struct command_verb schedule_verbs[] = {
 	END,
 };
 
+static const char search_create_help[] =
+	"  test_id=N min=N max=N  the lowest and the highest load\n"
+	"  unit=concurrent_calls | calls_per_second (default: concurrent_calls)\n"
+	"  width_percent, repeats, max_trials, trial_s, warm_up_s, cool_down_s, action\n"
+	"  overrides=JSON         parameters of the test, as of a run: {\"step.0.1.X\": V}\n"
+	"\n"
+	"docs/reference/capacity.md says what they mean.\n";
+
+static const char search_watch_help[] =
+	"  --retry-for S    how long the controller may be away (60)\n"
+	"\n"
+	"An interrupt ends the command, not the search. 0 the capacity was found, 1 the\n"
+	"lowest load fails, 3 not found: stopped, errored, or not as narrow as asked.\n";
+
+static const struct command_verb search_verbs[] = {
+	LIST,
+	{"show", "ID", "Print one, with its trials", NULL},
+	{"create", "FIELD=VALUE...", "Start one", search_create_help},
+	{"watch", "ID", "Show its trials, then its result", search_watch_help},
+	{"stop", "ID", "Stop one, and the run of its trial", NULL},
+	DELETE,
+	END,
+};
+
 static const char run_list_help[] =
 	"  --status S       running, passed, failed, errored or stopped\n"
 	"  --test NAME, --project NAME, --pool NAME, --tag TAG\n"
@@ -676,6 +700,9 @@ const struct command command_table[] = {
 	       true),
 	REMOTE("credentials", COMMAND_RESOURCES, "Pools of SIP accounts",
 	       kept_verbs, true),
+	REMOTE("capacity-search", COMMAND_RESOURCES,
+	       "Searches for a capacity that the controller drives",
+	       search_verbs, false),
 	{"login", COMMAND_CONTROLLER, COMMANDS_REMOTE,
 	 "Keep a controller and a key", NULL, login_help, false},
 	{"logout", COMMAND_CONTROLLER, COMMANDS_REMOTE, "Forget a profile",

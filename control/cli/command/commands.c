@@ -24,7 +24,7 @@ static const struct {
 	{COMMAND_CALLS, false, "Calls without a controller"},
 	{COMMAND_MEASURE, false, "Measurement without calls"},
 	{COMMAND_RUNS, false, "Tests and runs of a controller"},
-	{COMMAND_RESOURCES, true, "What tests use"},
+	{COMMAND_RESOURCES, true, "Records"},
 	{COMMAND_CONTROLLER, true, "Controller"},
 	{COMMAND_OTHER, true, "Help"},
 };

@@ -89,6 +89,15 @@ void table_print(FILE *out, const struct table_column *columns, size_t count,
 	}
 }
 
+void table_member(const char *title, const char *text)
+{
+	if (!text[0])
+		return;
+	printf("%-10s", title);
+	terminal_print(stdout, text, 0);
+	putchar('\n');
+}
+
 size_t table_width(FILE *out)
 {
 	return isatty(fileno(out)) == 1 ? terminal_width(out) : 0;

@@ -28,6 +28,10 @@ struct table_column {
 void table_print(FILE *out, const struct table_column *columns, size_t count,
 		 const json_t *rows, size_t width);
 
+/** Print a line about one record on standard output: the title, and the text from the
+ * eleventh column on, as terminal_print(). Nothing if the text is "". */
+void table_member(const char *title, const char *text);
+
 /** Width that table_print() gets: that of a terminal, 0 of anything else. */
 size_t table_width(FILE *out);
 

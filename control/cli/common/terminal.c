@@ -62,6 +62,13 @@ size_t terminal_print(FILE *out, const char *text, size_t columns)
 	return printed;
 }
 
+void terminal_tell(const char *text)
+{
+	fputs("offhook: ", stderr);
+	terminal_print(stderr, text, 0);
+	fputc('\n', stderr);
+}
+
 bool terminal_confirm(const char *question)
 {
 	char line[16] = "";

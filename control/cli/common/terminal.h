@@ -15,6 +15,9 @@
  * @return columns printed; a character counts as one */
 size_t terminal_print(FILE *out, const char *text, size_t columns);
 
+/** Print a line on standard error: "offhook: " and the text, as terminal_print(). */
+void terminal_tell(const char *text);
+
 /** Columns that terminal_print() takes for a text. */
 size_t terminal_columns(const char *text);
 

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -259,21 +260,38 @@ static int write_controller_conf(struct local_system *s)
 	return local_folder_write(&s->folder, "controller.conf", text);
 }
 
-/* Read the key that --create-key printed. */
-static int take_key(struct local_system *s, int fd)
+/* Complain about a controller that does not listen. */
+static int too_slow(const struct local_system *s)
 {
-	char text[ANSWER_BYTES];
-	size_t len = 0;
-	ssize_t got;
-	json_t *key;
+	fprintf(stderr,
+		"offhook: %s did not start within %d s; its log ends:\n",
+		CONTROLLER, (int)(START_NS_MAX / NS_PER_S));
+	print_log_tail(s, "controller");
+	return CLI_EXIT_ERRORED;
+}
+
+/* Wait until a descriptor of the controller is readable.
+ * @return 0; CLI_EXIT_ERRORED: interrupted, or it takes too long */
+static int wait_readable(struct local_system *s, int fd, int64_t until_ns)
+{
+	struct pollfd ready = {.fd = fd, .events = POLLIN};
+	int status = 0;
+
+	while (!status && poll(&ready, 1, PAUSE_MS) <= 0) {
+		status = local_system_pause(s);
+		if (!status && clock_mono_ns() > until_ns)
+			status = too_slow(s);
+	}
+	return status;
+}
+
+/* Take the key from the JSON that --create-key printed. @return 0; -EINVAL: the text is
+ * something else */
+static int key_parse(struct local_system *s, const char *text, size_t len)
+{
+	json_t *key = json_loadb(text, len, 0, NULL);
 	int err = -EINVAL;
 
-	while (len < sizeof(text) &&
-	       ((got = read(fd, text + len, sizeof(text) - len)) > 0 ||
-		(got < 0 && errno == EINTR)))
-		len += got > 0 ? (size_t)got : 0;
-	key = json_loadb(text, len, 0, NULL);
-	explicit_bzero(text, sizeof(text));
 	if (json_object_get(key, "secret") &&
 	    str_print(s->key, sizeof(s->key), "%s:%s",
 		      json_string_value(json_object_get(key, "public_key")),
@@ -283,7 +301,28 @@ static int take_key(struct local_system *s, int fd)
 	return err;
 }
 
-static int create_key(struct local_system *s, char *conf)
+/* Read the key that --create-key printed. @return as wait_readable() */
+static int take_key(struct local_system *s, int fd, int64_t until_ns,
+		    int *ret_err)
+{
+	char text[ANSWER_BYTES];
+	size_t len = 0;
+	ssize_t got = 1;
+	int status = 0;
+
+	while (!status && len < sizeof(text) && got > 0) {
+		status = wait_readable(s, fd, until_ns);
+		if (!status)
+			got = read(fd, text + len, sizeof(text) - len);
+		if (!status && got > 0)
+			len += (size_t)got;
+	}
+	*ret_err = key_parse(s, text, len);
+	explicit_bzero(text, sizeof(text));
+	return status;
+}
+
+static int create_key(struct local_system *s, char *conf, int64_t until_ns)
 {
 	char *argv[] = {(char *)(uintptr_t)CONTROLLER,
 			(char *)(uintptr_t) "--config",
@@ -291,7 +330,7 @@ static int create_key(struct local_system *s, char *conf)
 			(char *)(uintptr_t) "--create-key",
 			(char *)(uintptr_t) "local",
 			NULL};
-	int fds[2], err, status = 0;
+	int fds[2], err, status, ended_with = 0, process;
 	pid_t pid;
 
 	if (pipe2(fds, O_CLOEXEC))
@@ -302,11 +341,20 @@ static int create_key(struct local_system *s, char *conf)
 		close(fds[0]);
 		return cannot_start(CONTROLLER, err);
 	}
-	err = take_key(s, fds[0]);
+	process = pidfd_open(pid, 0); /* readable when it has ended */
+	status = take_key(s, fds[0], until_ns, &err);
 	close(fds[0]);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	if (!status && process >= 0)
+		status = wait_readable(s, process, until_ns);
+	if (process >= 0)
+		close(process);
+	if (status)
+		kill(pid, SIGKILL);
+	while (waitpid(pid, &ended_with, 0) < 0 && errno == EINTR)
 		;
-	return err || status ? ended(s, CONTROLLER, "controller", status) : 0;
+	if (!status && (err || ended_with))
+		status = ended(s, CONTROLLER, "controller", ended_with);
+	return status;
 }
 
 /* Find the address in the controller's log. @return false: not yet */
@@ -332,16 +380,6 @@ static bool find_url(struct local_system *s)
 	return found;
 }
 
-/* Complain about a controller that does not listen. */
-static int too_slow(const struct local_system *s)
-{
-	fprintf(stderr,
-		"offhook: %s did not start within %d s; its log ends:\n",
-		CONTROLLER, (int)(START_NS_MAX / NS_PER_S));
-	print_log_tail(s, "controller");
-	return CLI_EXIT_ERRORED;
-}
-
 static int start_controller(struct local_system *s)
 {
 	char conf[PATH_BYTES];
@@ -354,7 +392,7 @@ static int start_controller(struct local_system *s)
 		err = path_of(s, "controller", ".conf", conf);
 	if (err)
 		return cannot_start(CONTROLLER, err);
-	status = create_key(s, conf);
+	status = create_key(s, conf, until_ns);
 	if (!status)
 		status = add_program(s, CONTROLLER, argv, "controller");
 	while (!status && !find_url(s)) {

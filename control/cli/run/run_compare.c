@@ -8,6 +8,7 @@
 #include "control/render/figures.h"
 #include "control/wire/text.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -96,17 +97,41 @@ static json_t *figure_value(const struct figure *f, enum figure_value value)
 					       : figure_average(f));
 }
 
-/* Add a row where one of the runs has the figure. References are taken. */
-static void add_figure(json_t *rows, const char *role, const char *name,
-		       json_t *before, json_t *after)
+/* Add a row where one of the runs has the figure. References are taken.
+ * @return the row, borrowed; NULL: there is none */
+static json_t *add_figure(json_t *rows, const char *role, const char *name,
+			  json_t *before, json_t *after)
 {
-	if (before || after)
-		json_array_append_new(rows, json_pack("{s:s, s:s, s:O?, s:O?}",
-						      "role", role, "figure",
-						      name, "before", before,
-						      "after", after));
+	json_t *row = NULL;
+
+	if (before || after) {
+		row = json_pack("{s:s, s:s, s:O?, s:O?}", "role", role,
+				"figure", name, "before", before, "after",
+				after);
+		json_array_append_new(rows, row);
+	}
 	json_decref(before);
 	json_decref(after);
+	return row;
+}
+
+/* Add the error bounds to a row. Where two figures lie no farther apart than their bounds
+ * together, they may be the same: `within_bounds`. */
+static void add_bounds(json_t *row, bool has_before, double before,
+		       bool has_after, double after)
+{
+	const json_t *a = json_object_get(row, "before");
+	const json_t *b = json_object_get(row, "after");
+
+	if (has_before)
+		json_object_set_new(row, "bound_before", json_real(before));
+	if (has_after)
+		json_object_set_new(row, "bound_after", json_real(after));
+	if (has_before && has_after)
+		json_object_set_new(row, "within_bounds",
+				    json_boolean(fabs(json_number_value(b) -
+						      json_number_value(a)) <=
+						 before + after));
 }
 
 static json_t *count_of(size_t count, bool shown)
@@ -114,11 +139,25 @@ static json_t *count_of(size_t count, bool shown)
 	return shown ? json_integer((json_int_t)count) : NULL;
 }
 
+/* "1.84 ± 0.05" */
+static json_t *bounded_text(const json_t *value, const json_t *bound)
+{
+	json_t *number = run_stats_number(value), *text;
+
+	if (!json_is_string(number) || !json_is_number(bound))
+		return number;
+	text = json_sprintf("%s ± %.2f", json_string_value(number),
+			    json_number_value(bound));
+	json_decref(number);
+	return text;
+}
+
 /* @param a, b  NULL: the run does not have the role */
 static void compare_role(json_t *rows, const struct role_figures *a,
 			 const struct role_figures *b)
 {
 	static const struct role_figures none = {.role = ""};
+	static const struct figure no_bound;
 	const char *role = a ? a->role : b->role;
 	bool calls, accounts;
 
@@ -130,21 +169,24 @@ static void compare_role(json_t *rows, const struct role_figures *a,
 		const char *name;
 		const struct figure *before, *after;
 		enum figure_value value;
+		const struct figure *bound_before, *bound_after;
 	} figures[] = {
 		{"registration, mean ms", &a->register_ms, &b->register_ms,
-		 FIGURE_AVERAGE},
+		 FIGURE_AVERAGE, &no_bound, &no_bound},
 		{"post-dial delay, mean ms", &a->pdd_ms, &b->pdd_ms,
-		 FIGURE_AVERAGE},
+		 FIGURE_AVERAGE, &no_bound, &no_bound},
 		{"post-dial delay, highest ms", &a->pdd_ms, &b->pdd_ms,
-		 FIGURE_MAX},
-		{"MOS received, lowest", &a->mos, &b->mos, FIGURE_MIN},
-		{"MOS received, mean", &a->mos, &b->mos, FIGURE_AVERAGE},
+		 FIGURE_MAX, &no_bound, &no_bound},
+		{"MOS received, lowest", &a->mos, &b->mos, FIGURE_MIN,
+		 &no_bound, &no_bound},
+		{"MOS received, mean", &a->mos, &b->mos, FIGURE_AVERAGE,
+		 &no_bound, &no_bound},
 		{"loss received, highest %", &a->loss_pct, &b->loss_pct,
-		 FIGURE_MAX},
+		 FIGURE_MAX, &a->loss_bound_pct, &b->loss_bound_pct},
 		{"jitter, highest mean ms", &a->jitter_ms, &b->jitter_ms,
-		 FIGURE_MAX},
+		 FIGURE_MAX, &a->jitter_bound_ms, &b->jitter_bound_ms},
 		{"round trip, highest mean ms", &a->rtt_ms, &b->rtt_ms,
-		 FIGURE_MAX},
+		 FIGURE_MAX, &a->rtt_bound_ms, &b->rtt_bound_ms},
 	};
 
 	add_figure(rows, role, "calls", count_of(a->calls, calls),
@@ -154,10 +196,19 @@ static void compare_role(json_t *rows, const struct role_figures *a,
 	add_figure(rows, role, "accounts registered",
 		   count_of(a->registered, accounts),
 		   count_of(b->registered, accounts));
-	for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++)
-		add_figure(rows, role, figures[i].name,
-			   figure_value(figures[i].before, figures[i].value),
-			   figure_value(figures[i].after, figures[i].value));
+	for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++) {
+		double before = 0, after = 0;
+		json_t *row = add_figure(
+			rows, role, figures[i].name,
+			figure_value(figures[i].before, figures[i].value),
+			figure_value(figures[i].after, figures[i].value));
+		bool has_before = figure_bound_value(
+			figures[i].before, figures[i].bound_before, &before);
+		bool has_after = figure_bound_value(
+			figures[i].after, figures[i].bound_after, &after);
+
+		add_bounds(row, has_before, before, has_after, after);
+	}
 }
 
 static const struct role_figures *role_find(const struct role_figures *roles,
@@ -489,9 +540,15 @@ static void print_figures(FILE *out, const json_t *figures, size_t width)
 		json_array_append_new(
 			rows,
 			json_pack("[s, s, o, o, o]", text_of(f, "role"),
-				  text_of(f, "figure"), run_stats_number(a),
-				  run_stats_number(b),
-				  run_stats_number(change)));
+				  text_of(f, "figure"),
+				  bounded_text(a, json_object_get(
+							  f, "bound_before")),
+				  bounded_text(
+					  b, json_object_get(f, "bound_after")),
+				  json_is_true(
+					  json_object_get(f, "within_bounds"))
+					  ? json_string("within bounds")
+					  : run_stats_number(change)));
 		json_decref(change);
 	}
 	fputs("\nFigures\n", out);
@@ -549,6 +606,10 @@ static void print_sentences(FILE *out, const json_t *d, size_t width)
 		fprintf(out, "and %lld more\n", (long long)further);
 	if (!json_array_size(list))
 		fputs("nothing that is more than chance\n", out);
+	json_array_foreach(json_object_get(d, "not_compared"), i, one)
+	{
+		table_wrap(out, json_string_value(one), 0, 0, width);
+	}
 }
 
 void run_compare_print(FILE *out, const json_t *differences, size_t width)

@@ -29,10 +29,8 @@ static bool is_lost(const struct remote *r)
  * request is not answered yet. */
 static bool is_passing(const struct remote *r)
 {
-	long status = remote_status(r);
-
-	return status == 0 || status == 429 || status == 502 || status == 503 ||
-	       status == 504 || (status == 409 && remote_retry_after(r) > 0);
+	return remote_is_passing(r) ||
+	       (remote_status(r) == 409 && remote_retry_after(r) > 0);
 }
 
 /* @return true: a signal came */

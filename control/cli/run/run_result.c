@@ -8,6 +8,7 @@
 #include "control/wire/text.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -125,7 +126,9 @@ static void print_conditions(const json_t *verdicts)
 
 struct figure {
 	const char *measure, *title, *unit;
-	bool highest; /* the worst is the highest value, else the lowest */
+	const char *dir; /* NULL: both */
+	bool highest;    /* the worst is the highest value, else the lowest */
+	int digits;      /* of the mean */
 };
 
 static bool decimal(const json_t *row, const char *member, double *ret)
@@ -138,7 +141,7 @@ static bool decimal(const json_t *row, const char *member, double *ret)
 static void print_figure(const struct figure *f, const json_t *rows, size_t at)
 {
 	const json_t *first = json_array_get(rows, at), *row;
-	double sum = 0, worst = 0, value, edge;
+	double sum = 0, worst = 0, value, edge, bound;
 	size_t n = 0;
 
 	for (size_t i = at; (row = json_array_get(rows, i)); i++) {
@@ -160,9 +163,11 @@ static void print_figure(const struct figure *f, const json_t *rows, size_t at)
 		printf(" %s", strcmp(text_of(first, "dir"), "out") == 0
 				      ? "sent"
 				      : "received");
-	printf(": mean %.*f%s, %s %.*f%s\n", f->highest ? 0 : 2,
-	       sum / (double)n, f->unit, f->highest ? "highest" : "lowest",
-	       f->highest ? 0 : 2, worst, f->unit);
+	printf(": mean %.*f", f->digits, sum / (double)n);
+	if (decimal(first, "bound", &bound))
+		printf(" ± %.2f", ceil(bound * 100 - 1e-9) / 100);
+	printf("%s, %s %.*f%s\n", f->unit, f->highest ? "highest" : "lowest",
+	       f->digits, worst, f->unit);
 }
 
 static bool is_first(const json_t *rows, size_t at)
@@ -189,7 +194,8 @@ static void print_measure(struct client *c, const char *run,
 	struct remote_answer a;
 	const json_t *rows;
 
-	str_print(path, sizeof(path), "/runs/%s/stats/%s", run, f->measure);
+	str_print(path, sizeof(path), "/runs/%s/stats/%s%s%s", run, f->measure,
+		  f->dir ? "?dir=" : "", f->dir ? f->dir : "");
 	if (remote_call_json(client_remote(c), "GET", path, NULL, NULL, &a,
 			     reason))
 		return;
@@ -233,6 +239,20 @@ static void print_removed(const json_t *run)
 		       thinned);
 }
 
+/* What the start of the run warned of. */
+static void print_warnings(const json_t *run)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(run, "warnings"), i, one)
+	{
+		fputs("Warning: ", stdout);
+		put(json_string_value(one) ? json_string_value(one) : "");
+		putchar('\n');
+	}
+}
+
 static void print_reduced(const json_t *run)
 {
 	char text[OUTCOME_REDUCED_BYTES];
@@ -244,8 +264,11 @@ static void print_reduced(const json_t *run)
 void run_result_print(struct client *c, const json_t *run)
 {
 	static const struct figure figures[] = {
-		{"rtp_mos", "MOS", "", false},
-		{"sip_pdd", "post-dial delay", " ms", true},
+		{"rtp_mos", "MOS", "", NULL, false, 2},
+		{"rtp_lost_pct", "loss received", " %", "in", true, 2},
+		{"rtp_jitter", "jitter received", " ms", "in", true, 2},
+		{"rtp_rtt", "round trip", " ms", "out", true, 2},
+		{"sip_pdd", "post-dial delay", " ms", NULL, true, 0},
 	};
 
 	print_headline(text_of(run, "status"), text_of(run, "test_name"),
@@ -254,6 +277,7 @@ void run_result_print(struct client *c, const json_t *run)
 	print_conditions(json_object_get(run, "verdicts"));
 	for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++)
 		print_measure(c, text_of(run, "session_id"), &figures[i]);
+	print_warnings(run);
 	print_reduced(run);
 	print_removed(run);
 	print_link(text_of(run, "report_url"));

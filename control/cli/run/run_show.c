@@ -1,7 +1,7 @@
 #include "base/str.h"
 #include "control/cli/client/client.h"
 #include "control/cli/common/exit_code.h"
-#include "control/cli/common/terminal.h"
+#include "control/cli/common/table.h"
 #include "control/cli/run/run_report.h"
 #include "control/cli/run/run_result.h"
 #include "control/cli/run/run_verbs.h"
@@ -17,15 +17,6 @@ static bool is_over(const json_t *run)
 	return strcmp(text_of(run, "status"), "running") != 0;
 }
 
-static void member(const char *title, const char *text)
-{
-	if (!text[0])
-		return;
-	printf("%-10s", title);
-	terminal_print(stdout, text, 0);
-	putchar('\n');
-}
-
 static void print_head(const json_t *run)
 {
 	json_int_t attempt =
@@ -34,16 +25,16 @@ static void print_head(const json_t *run)
 	printf("%-10s%lld, %s\n", "run",
 	       (long long)json_integer_value(json_object_get(run, "id")),
 	       text_of(run, "session_id"));
-	member("project", text_of(run, "project_name"));
-	member("pool", text_of(run, "agentpool_name"));
-	member("started", text_of(run, "started_at"));
-	member("ended", text_of(run, "stopped_at"));
+	table_member("project", text_of(run, "project_name"));
+	table_member("pool", text_of(run, "agentpool_name"));
+	table_member("started", text_of(run, "started_at"));
+	table_member("ended", text_of(run, "stopped_at"));
 	if (attempt > 1)
 		printf("%-10s%lld, after %s\n", "attempt", (long long)attempt,
 		       text_of(run, "retry_of"));
-	member("retried by", text_of(run, "retried_by"));
+	table_member("retried by", text_of(run, "retried_by"));
 	if (json_integer_value(json_object_get(run, "keep")))
-		member("kept", "for ever");
+		table_member("kept", "for ever");
 }
 
 /* Of a run in progress. */
@@ -51,8 +42,8 @@ static void print_progress(const json_t *run)
 {
 	printf("%-10s%s, %.0f %%\n", "phase", text_of(run, "phase"),
 	       100 * json_number_value(json_object_get(run, "progress")));
-	member("waits for", text_of(run, "waiting_for"));
-	member("report", text_of(run, "report_url"));
+	table_member("waits for", text_of(run, "waiting_for"));
+	table_member("report", text_of(run, "report_url"));
 }
 
 static void print_run(struct client *c, json_t *run)

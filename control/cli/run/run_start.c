@@ -322,12 +322,24 @@ static int wait_for_end(const struct start *s, int signals)
 	return status;
 }
 
+/* @return 0; CLI_EXIT_USAGE */
+static int check_wait(const struct start *s)
+{
+	if (!s->wait || strcmp(s->command, "scenario") != 0 ||
+	    strcmp(s->name, "capacity-search") != 0)
+		return 0;
+	return client_usage("capacity-search starts a search of many runs, "
+			    "which is not waited for: look at its report_url");
+}
+
 static int carry_out(struct start *s)
 {
 	json_t *fields = json_object();
 	char id[CLIENT_ID_BYTES];
 	int signals = -1, status = read_fields(s, fields);
 
+	if (!status)
+		status = check_wait(s);
 	if (!status)
 		status = check_reports(s);
 	if (!status)

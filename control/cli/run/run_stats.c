@@ -62,12 +62,13 @@ static json_t *measure_of(const json_t *series)
 	}
 	if (!(samples > 0))
 		return NULL;
-	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:f, s:f, s:f}", "role",
-			 text_of(series, "role"), "dir", text_of(series, "dir"),
-			 "measure", text_of(series, "measure"), "unit",
+	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:f, s:f, s:f, s:O*}",
+			 "role", text_of(series, "role"), "dir",
+			 text_of(series, "dir"), "measure",
+			 text_of(series, "measure"), "unit",
 			 text_of(series, "unit"), "samples",
 			 (json_int_t)samples, "min", min, "avg", sum / samples,
-			 "max", max);
+			 "max", max, "bound", json_object_get(series, "bound"));
 }
 
 json_t *run_stats_sum(const json_t *report)
@@ -145,6 +146,20 @@ static void print_objects(FILE *out, const struct table_column *columns,
 	json_decref(rows);
 }
 
+/* The last column, the error bound, is left out where no row has one. */
+static size_t columns_shown(const json_t *rows, size_t count)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row)
+	{
+		if (json_object_get(row, "bound"))
+			return count;
+	}
+	return count - 1;
+}
+
 void run_stats_print(FILE *out, const json_t *sums, size_t width)
 {
 	static const struct table_column role_columns[] = {
@@ -158,11 +173,11 @@ void run_stats_print(FILE *out, const json_t *sums, size_t width)
 	static const struct table_column columns[] = {
 		{"measure", false}, {"role", false},   {"dir", false},
 		{"unit", false},    {"samples", true}, {"min", true},
-		{"mean", true},     {"max", true},
+		{"mean", true},     {"max", true},     {"± mean", true},
 	};
 	static const char *const members[] = {
-		"measure", "role", "dir", "unit",
-		"samples", "min",  "avg", "max",
+		"measure", "role", "dir", "unit",  "samples",
+		"min",     "avg",  "max", "bound",
 	};
 	const json_t *roles = json_object_get(sums, "roles");
 	const json_t *measures = json_object_get(sums, "measures");
@@ -173,7 +188,8 @@ void run_stats_print(FILE *out, const json_t *sums, size_t width)
 	if (json_array_size(roles) && json_array_size(measures))
 		fputc('\n', out);
 	if (json_array_size(measures))
-		print_objects(out, columns, members, COUNT(members), measures,
+		print_objects(out, columns, members,
+			      columns_shown(measures, COUNT(members)), measures,
 			      width);
 	if (!json_array_size(roles) && !json_array_size(measures))
 		fputs("nothing was measured\n", out);
@@ -184,16 +200,16 @@ void run_stats_print(FILE *out, const json_t *sums, size_t width)
 static void run_stats_print_measure(FILE *out, const json_t *rows, size_t width)
 {
 	static const struct table_column columns[] = {
-		{"time (UTC)", false}, {"role", false}, {"dir", false},
-		{"min", true},         {"mean", true},  {"p95", true},
-		{"max", true},
+		{"time (UTC)", false}, {"role", false},  {"dir", false},
+		{"min", true},         {"mean", true},   {"p95", true},
+		{"max", true},         {"± mean", true},
 	};
 	static const char *const members[] = {"time", "role", "dir", "min",
-					      "avg",  "p95",  "max"};
+					      "avg",  "p95",  "max", "bound"};
 
 	if (json_array_size(rows))
-		print_objects(out, columns, members, COUNT(members), rows,
-			      width);
+		print_objects(out, columns, members,
+			      columns_shown(rows, COUNT(members)), rows, width);
 	else
 		fputs("nothing was measured\n", out);
 }

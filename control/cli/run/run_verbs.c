@@ -158,6 +158,9 @@ static int add_sentences(struct client *c, json_t *differences,
 			json_object_get(a.body, "differences"));
 	json_object_set(differences, "further",
 			json_object_get(a.body, "further"));
+	/* not from an earlier controller */
+	json_object_set(differences, "not_compared",
+			json_object_get(a.body, "not_compared"));
 	remote_answer_release(&a);
 	return 0;
 }

@@ -111,9 +111,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct waiting *w,
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	fputs("offhook: ", stderr);
-	terminal_print(stderr, text, 0);
-	fputc('\n', stderr);
+	terminal_tell(text);
 	w->line_ns = clock_mono_ns();
 	if (w->asking)
 		print_question(w);
@@ -165,13 +163,6 @@ __attribute__((format(printf, 2, 3))) static void now_is(struct waiting *w,
 
 /* ---- requests ---- */
 
-/* True if the same request may succeed later. */
-static bool is_passing(long status)
-{
-	return status == 0 || status == 429 || status == 502 || status == 503 ||
-	       status == 504;
-}
-
 static void note_away(struct waiting *w, int64_t asked_ns)
 {
 	if (!w->away_ns) {
@@ -197,7 +188,7 @@ static int request(struct waiting *w, const char *method, const char *path,
 
 	if (err == -EINTR)
 		return err;
-	if (err && is_passing(remote_status(w->remote))) {
+	if (err && remote_is_passing(w->remote)) {
 		note_away(w, asked_ns);
 		return -EAGAIN;
 	}

@@ -126,6 +126,23 @@ static json_t *read_callback(struct request *req, struct reply *rep)
 	return told;
 }
 
+/* Find the project run that request_started() names. @return true; false: rep is an error */
+static bool find_started(struct request *req, struct reply *rep,
+			 struct project_started *started)
+{
+	int err =
+		store_project_run_find(request_store(req), request_started(req),
+				       &started->id, started->kiosk_id);
+
+	str_print(started->uuid, sizeof(started->uuid), "%s",
+		  request_started(req));
+	if (err == -ENOENT)
+		start_reply_deleted(rep);
+	else if (err)
+		reply_store_error(rep, err, "project run");
+	return !err;
+}
+
 /* @return true; false: rep is an error */
 static bool start(struct request *req, struct reply *rep, json_t *project,
 		  json_t *values, struct project_started *started)
@@ -140,9 +157,12 @@ static bool start(struct request *req, struct reply *rep, json_t *project,
 		.test_ids = json_object_get(values, "test_ids"),
 		.tags = json_object_get(values, "tags"),
 	};
-	json_t *told = read_callback(req, rep), *errors;
+	json_t *told, *errors;
 	int err;
 
+	if (request_started(req))
+		return find_started(req, rep, started);
+	told = read_callback(req, rep);
 	if (!told)
 		return false;
 	if (json_integer_value(json_object_get(told, "callback_on_failure")))

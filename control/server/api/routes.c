@@ -6,6 +6,7 @@
 #include "control/server/api/artifacts.h"
 #include "control/server/api/audit.h"
 #include "control/server/api/callbacks.h"
+#include "control/server/api/capacity_searches.h"
 #include "control/server/api/capture_import.h"
 #include "control/server/api/descriptions.h"
 #include "control/server/api/legacy.h"
@@ -93,6 +94,12 @@ const struct route api_routes[] = {
 	{"GET", "/schedules/:id", "schedule", RIGHT_READ, resource_get, NULL},
 	{"PUT", "/schedules/:id", "schedule", RIGHT_WRITE, resource_replace, NULL},
 	{"DELETE", "/schedules/:id", "schedule", RIGHT_WRITE, resource_delete, NULL},
+
+	{"GET", "/capacity-searches", "capacity searches", RIGHT_READ, capacity_search_list, NULL},
+	{"POST", "/capacity-searches", "capacity searches", RIGHT_RUN, capacity_search_create, NULL},
+	{"GET", "/capacity-searches/:id", "capacity search", RIGHT_READ, capacity_search_get, NULL},
+	{"DELETE", "/capacity-searches/:id", "capacity search", RIGHT_WRITE, capacity_search_delete, NULL},
+	{"POST", "/capacity-searches/:id/stop", "capacity search stop", RIGHT_RUN, capacity_search_stop, NULL},
 
 	{"GET", "/scenarios", "scenarios", RIGHT_READ, scenarios_list, NULL},
 	{"GET", "/scenarios/:name", "scenario", RIGHT_READ, scenario_get, NULL},
@@ -190,6 +197,7 @@ const size_t api_route_count = sizeof(api_routes) / sizeof(*api_routes);
 
 const struct route_query api_queries[] = {
 	{resource_list, PAGE},
+	{capacity_search_list, PAGE},
 	{scenarios_list, PAGE},
 	{audit_list, PAGE " actor kind outcome request since until"},
 	{verdicts_list, PAGE " name project tag state"},

@@ -1,6 +1,7 @@
 #include "control/server/api/scenarios.h"
 
 #include "control/server/api/callbacks.h"
+#include "control/server/api/capacity_searches.h"
 #include "control/server/api/page.h"
 #include "control/server/api/resource.h"
 #include "control/server/api/start.h"
@@ -379,7 +380,12 @@ static void start_filled(struct request *req, struct reply *rep,
 		reply_store_error(rep, err, "scenario");
 		json_decref(test);
 	} else {
-		start_test(req, rep, test, known, json_incref(errors));
+		if (json_is_true(json_object_get(scenario, "search")))
+			capacity_search_of_scenario(req, rep, test,
+						    filled->values, known,
+						    json_incref(errors));
+		else
+			start_test(req, rep, test, known, json_incref(errors));
 	}
 	free(known);
 }

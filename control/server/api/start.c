@@ -1,7 +1,6 @@
 #include "control/server/api/start.h"
 
 #include "base/str.h"
-#include "conf/controller_conf.h"
 #include "control/server/api/callbacks.h"
 #include "control/server/request/fields.h"
 #include "control/server/run/override.h"
@@ -10,7 +9,7 @@
 #include "control/server/run/start.h"
 #include "control/server/store/store.h"
 #include "control/server/store/store_lease_run.h"
-#include "control/server/store/store_run_limit.h"
+#include "control/server/store/store_run.h"
 
 #include <errno.h>
 #include <string.h>
@@ -64,20 +63,6 @@ static void reply_store(struct reply *rep, int err)
 		reply_header(rep, "Retry-After", "5");
 }
 
-static struct run_limits limits_of(struct request *req)
-{
-	const struct controller_conf *conf = request_conf(req);
-
-	return (struct run_limits){
-		.key_id = request_key_id(req),
-		.limit = {
-			[RUN_LIMIT_KEY_RUNS] = conf->key_runs_limit,
-			[RUN_LIMIT_PROJECT_RUNS] = conf->project_runs_limit,
-			[RUN_LIMIT_PROJECT_BYTES] =
-				(int64_t)conf->project_bytes_limit,
-		}};
-}
-
 static void reply_limit(struct reply *rep, const struct run_limits *limits,
 			const char *project)
 {
@@ -112,12 +97,11 @@ static void reply_limit(struct reply *rep, const struct run_limits *limits,
 	}
 }
 
-static void reply_started(struct request *req, struct reply *rep,
-			  const struct run_start *start,
-			  const struct run_started *run)
+/* @param warnings  taken */
+static void reply_run(struct request *req, struct reply *rep, const char *mode,
+		      const struct run_started *run, json_t *warnings)
 {
 	char report[URL_BYTES], status[URL_BYTES];
-	json_t *warnings = json_array();
 
 	if (run->kiosk_id[0])
 		str_print(report, sizeof(report), "%s/kiosk/%s/%s",
@@ -126,14 +110,9 @@ static void reply_started(struct request *req, struct reply *rep,
 	else
 		str_print(report, sizeof(report), "%s/run/details/%s%s",
 			  request_base_url(req), run->session_id,
-			  strcmp(start->report_mode, "print") == 0
-				  ? "?mode=print"
-				  : "");
+			  strcmp(mode, "print") == 0 ? "?mode=print" : "");
 	str_print(status, sizeof(status), "%s/api/v2/runs/%s/status",
 		  request_base_url(req), run->session_id);
-	if (run->warning[0])
-		(void)json_array_append_new(warnings,
-					    json_string(run->warning));
 	reply_json(rep, 200,
 		   json_pack("{s:{s:s, s:s, s:s, s:o, s:o}}", "data",
 			     "report_url", report, "session_id",
@@ -144,10 +123,59 @@ static void reply_started(struct request *req, struct reply *rep,
 			     "warnings", warnings));
 }
 
-void start_test(struct request *req, struct reply *rep, json_t *test,
-		const char *const *known, json_t *errors)
+static void reply_started(struct request *req, struct reply *rep,
+			  const struct run_start *start,
+			  const struct run_started *run)
 {
-	struct run_limits limits = limits_of(req);
+	json_t *warnings = json_array();
+
+	if (run->warning[0])
+		(void)json_array_append_new(warnings,
+					    json_string(run->warning));
+	reply_run(req, rep, start->report_mode, run, warnings);
+}
+
+void start_reply_deleted(struct reply *rep)
+{
+	reply_problem(rep, 409,
+		      "what the request with this Idempotency-Key started is "
+		      "deleted: use another key to start again");
+}
+
+/* Reply with the run that request_started() names. */
+static void reply_again(struct request *req, struct reply *rep)
+{
+	struct run_started run = {.warning = ""};
+	json_t *stored, *warnings;
+	const char *kiosk;
+	int err = store_run_get(request_store(req), request_started(req),
+				&stored);
+
+	if (err == -ENOENT)
+		start_reply_deleted(rep);
+	else if (err)
+		reply_store(rep, err);
+	if (err)
+		return;
+	kiosk = json_string_value(json_object_get(stored, "kiosk_id"));
+	str_print(run.session_id, sizeof(run.session_id), "%s",
+		  request_started(req));
+	str_print(run.kiosk_id, sizeof(run.kiosk_id), "%s", kiosk ? kiosk : "");
+	run.id = json_integer_value(json_object_get(stored, "id"));
+	warnings = json_object_get(stored, "warnings");
+	reply_run(
+		req, rep,
+		json_string_value(json_object_get(stored, "report_mode")), &run,
+		json_is_array(warnings) ? json_incref(warnings) : json_array());
+	json_decref(stored);
+}
+
+/* Start a run of a test, or refuse it. */
+static void start_new(struct request *req, struct reply *rep, json_t *test,
+		      const char *const *known, json_t *errors)
+{
+	struct run_limits limits =
+		run_start_limits(request_conf(req), request_key_id(req));
 	const struct run_start start = {
 		.test = test,
 		.limits = &limits,
@@ -179,6 +207,15 @@ void start_test(struct request *req, struct reply *rep, json_t *test,
 		run_engine_poke(request_controller(req));
 		reply_started(req, rep, &start, &started);
 	}
+}
+
+void start_test(struct request *req, struct reply *rep, json_t *test,
+		const char *const *known, json_t *errors)
+{
+	if (request_started(req))
+		reply_again(req, rep);
+	else
+		start_new(req, rep, test, known, errors);
 	json_decref(errors);
 	json_decref(test);
 }

@@ -15,7 +15,8 @@
 #define LEVEL        1e-5
 #define LEAST_SHARE  0.1 /* of the earlier figure: of times only */
 #define SMALL_FACTOR 3   /* of few values: so much more than `least` */
-#define LONE_MAX     2   /* values that one stall of a machine may move */
+#define NUMBER_BYTES 64
+#define LONE_MAX     2 /* values that one stall of a machine may move */
 
 /* A measure, and the least change that is worth a sentence: `lone` where a run
  * has LONE_MAX values or fewer. For response times `lone` is T1 (RFC 3261
@@ -69,13 +70,16 @@ static const struct measure *measure_of(const char *name)
 struct sample {
 	double *values; /* ascending; owned */
 	size_t count;
+	double bound; /* of their errors; 0: not known */
 };
 
-static int sample_of(struct sample *ret, const json_t *samples, const char *key)
+static int sample_of(struct sample *ret, const struct difference_run *run,
+		     const char *key)
 {
-	const json_t *list = json_object_get(samples, key), *value;
+	const json_t *list = json_object_get(run->samples, key), *value;
 	size_t i;
 
+	ret->bound = json_number_value(json_object_get(run->bounds, key));
 	ret->count = json_array_size(list);
 	ret->values = calloc(ret->count + 1, sizeof(*ret->values));
 	if (!ret->values)
@@ -118,11 +122,13 @@ static struct shift shift_of(const struct sample *a, const struct sample *b)
 	return best;
 }
 
-static bool worth(const struct measure *m, struct shift s, double least)
+/* @param bounds  of both figures: a change that they cover may be no change */
+static bool worth(const struct measure *m, struct shift s, double least,
+		  double bounds)
 {
 	double moved = fabs(s.after - s.before);
 
-	return moved >= least &&
+	return moved >= least && moved > bounds &&
 	       (!m->is_time || moved >= LEAST_SHARE * fabs(s.before));
 }
 
@@ -135,10 +141,11 @@ static bool lie_apart(const struct measure *m, const struct sample *a,
 	struct shift down = {"", a->values[0], b->values[b->count - 1]};
 	bool lone = a->count <= LONE_MAX || b->count <= LONE_MAX;
 	double least = lone ? m->lone : SMALL_FACTOR * m->least;
+	double bounds = a->bound + b->bound;
 
 	if (up.after > up.before)
-		return worth(m, up, least);
-	return down.after < down.before && worth(m, down, least);
+		return worth(m, up, least, bounds);
+	return down.after < down.before && worth(m, down, least, bounds);
 }
 
 static bool sample_differs(const struct measure *m, const struct sample *a,
@@ -149,27 +156,33 @@ static bool sample_differs(const struct measure *m, const struct sample *a,
 	*ret = shift_of(a, b);
 	if (two_sample_ks_smallest(a->count, b->count) > LEVEL)
 		return lie_apart(m, a, b);
-	return worth(m, *ret, m->least) &&
+	return worth(m, *ret, m->least, a->bound + b->bound) &&
 	       two_sample_ks(a->values, a->count, b->values, b->count) <= LEVEL;
 }
 
 /* ---- sentences ---- */
 
-static void number(const struct measure *m, double value, char dst[static 32])
+static void number(const struct measure *m, double value, double bound,
+		   char dst[static NUMBER_BYTES])
 {
-	str_print(dst, 32, "%.*f%s",
+	char error[NUMBER_BYTES / 2] = "";
+
+	if (bound > 0)
+		str_print(error, sizeof(error), " ± %.2f",
+			  ceil(bound * 100 - 1e-9) / 100);
+	str_print(dst, NUMBER_BYTES, "%.*f%s%s",
 		  m->least < 0.5     ? 2
 		  : fabs(value) < 10 ? 1
 				     : 0,
-		  value, m->unit);
+		  value, error, m->unit);
 }
 
 static int add_figure(json_t *findings, const char *key,
-		      const struct measure *m, struct shift s, size_t a_count,
-		      size_t b_count)
+		      const struct measure *m, struct shift s,
+		      const struct sample *a, const struct sample *b)
 {
-	char role[KEY_BYTES], from[KEY_BYTES], to[KEY_BYTES], of[200], was[32],
-		is[32], same[200];
+	char role[KEY_BYTES], from[KEY_BYTES], to[KEY_BYTES], of[200],
+		was[NUMBER_BYTES], is[NUMBER_BYTES], same[200];
 	const struct finding f = {
 		.kind = m->kind,
 		.explains = m->explains,
@@ -191,14 +204,14 @@ static int add_figure(json_t *findings, const char *key,
 		str_print(of, sizeof(of), "%s of %s%.40s", m->word,
 			  m->kind == DIFFERENCE_MEDIA ? "what " : "", role);
 	str_print(same, sizeof(same), "%s", of);
-	number(m, s.before, was);
-	number(m, s.after, is);
+	number(m, s.before, a->bound, was);
+	number(m, s.after, b->bound, is);
 	return finding_add(findings, &f,
 			   "%s%s %s: the %s was %s and is %s (%zu and %zu "
 			   "values).",
 			   of, m->kind == DIFFERENCE_MEDIA ? " received" : "",
 			   s.after > s.before ? "rose" : "fell", s.part, was,
-			   is, a_count, b_count);
+			   is, a->count, b->count);
 }
 
 static int compare_sample(json_t *findings, const char *key,
@@ -207,7 +220,7 @@ static int compare_sample(json_t *findings, const char *key,
 {
 	char name[KEY_BYTES];
 	const struct measure *m;
-	struct sample a = {NULL, 0}, b = {NULL, 0};
+	struct sample a = {.count = 0}, b = {.count = 0};
 	struct shift shift;
 	int err;
 
@@ -215,11 +228,11 @@ static int compare_sample(json_t *findings, const char *key,
 	m = measure_of(key_part(key, 5, name));
 	if (!m)
 		return 0;
-	err = sample_of(&a, before->samples, key);
+	err = sample_of(&a, before, key);
 	if (!err)
-		err = sample_of(&b, after->samples, key);
+		err = sample_of(&b, after, key);
 	if (!err && sample_differs(m, &a, &b, &shift))
-		err = add_figure(findings, key, m, shift, a.count, b.count);
+		err = add_figure(findings, key, m, shift, &a, &b);
 	free(a.values);
 	free(b.values);
 	return err;

@@ -25,8 +25,9 @@ int difference_run_new(struct difference_run **ret)
 	run->dialogs = json_object();
 	run->tallies = json_object();
 	run->samples = json_object();
+	run->bounds = json_object();
 	if (!run->verdicts || !run->specs || !run->agents || !run->flaws ||
-	    !run->dialogs || !run->tallies || !run->samples) {
+	    !run->dialogs || !run->tallies || !run->samples || !run->bounds) {
 		difference_run_free(run);
 		return -ENOMEM;
 	}
@@ -45,6 +46,7 @@ struct difference_run *difference_run_free(struct difference_run *run)
 	json_decref(run->dialogs);
 	json_decref(run->tallies);
 	json_decref(run->samples);
+	json_decref(run->bounds);
 	free(run);
 	return NULL;
 }
@@ -99,6 +101,22 @@ static int add_figure(struct difference_run *run, const char *role,
 	return sample_add(run->samples, key, json_number_value(value));
 }
 
+/* Keep the largest error bound of a figure's values. */
+static int add_bound(struct difference_run *run, const char *role,
+		     const char *name, json_t *bound)
+{
+	char key[KEY_BYTES];
+	const json_t *known;
+
+	if (!json_is_number(bound))
+		return 0;
+	str_print(key, sizeof(key), "%s|figure||||%s", role, name);
+	known = json_object_get(run->bounds, key);
+	if (known && json_number_value(known) >= json_number_value(bound))
+		return 0;
+	return json_object_set(run->bounds, key, bound) ? -ENOMEM : 0;
+}
+
 /* A count as a share of the packets that were expected, in percent. */
 static int add_share(struct difference_run *run, const char *role,
 		     const char *name, const json_t *stream, const char *member)
@@ -114,6 +132,20 @@ static int add_share(struct difference_run *run, const char *role,
 	err = add_figure(run, role, name, share);
 	json_decref(share);
 	return err;
+}
+
+static int add_stream_bounds(struct difference_run *run, const char *role,
+			     const json_t *s)
+{
+	int err = add_bound(run, role, "loss_pct",
+			    json_object_get(s, "loss_bound_pct"));
+
+	if (!err)
+		err = add_bound(run, role, "jitter_ms",
+				json_object_get(s, "jitter_bound_ms"));
+	return err ? err
+		   : add_bound(run, role, "rtt_ms",
+			       json_object_get(s, "rtt_bound_ms"));
 }
 
 static int add_stream(struct difference_run *run, const char *role,
@@ -144,6 +176,8 @@ static int add_stream(struct difference_run *run, const char *role,
 			json_object_get(json_object_get(s, "rtt_ms"), "avg"));
 	if (!err)
 		err = add_share(run, role, "duplicates_pct", s, "duplicates");
+	if (!err)
+		err = add_stream_bounds(run, role, s);
 	return err ? err
 		   : add_share(run, role, "reordered_pct", s, "reordered");
 }

@@ -3,6 +3,7 @@
  *   tallies  {key: {n, values: {value: count}}}: what dialogs, calls or streams
  *            have, each counted once
  *   samples  {key: [real]}: figures
+ *   bounds   {key: real}: the largest of the error bounds of the values behind a figure
  * Thread: the owner of the run.
  */
 #ifndef OFFHOOK_SERVER_DIFFERENCE_FACTS_INTERNAL_H
@@ -21,6 +22,7 @@ struct difference_run {
 	json_t *dialogs;  /* {role and Call-ID: {role, messages}}, in order */
 	json_t *tallies;
 	json_t *samples;
+	json_t *bounds;
 	bool counted; /* dialogs were made into tallies and samples */
 };
 

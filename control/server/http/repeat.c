@@ -53,7 +53,7 @@ static void reply_refused(struct reply *rep, int err)
 	case -EBUSY:
 		reply_problem(rep, 409,
 			      "the request that has this Idempotency-Key is "
-			      "not answered yet, or its end is unknown");
+			      "not answered yet");
 		reply_header(rep, "Retry-After", "1");
 		break;
 	case -EEXIST:
@@ -137,6 +137,12 @@ void repeat_serve(const struct route *route, struct request *req,
 					      &status, &response);
 	if (err < 0) {
 		reply_refused(rep, err);
+	} else if (err == 2) {
+		req->started = i.started;
+		call_handler(route, req, rep);
+		req->started = NULL;
+		if (rep->status == 200 || rep->status == 201)
+			reply_header(rep, "Idempotency-Replayed", "true");
 	} else if (err == 1) {
 		reply_json(rep, status, response);
 		reply_header(rep, "Idempotency-Replayed", "true");

@@ -51,8 +51,23 @@ static gnutls_datum_t datum(char *text)
 				.size = (unsigned)strlen(text)};
 }
 
+/* @return certificates of a PEM text that was read before */
+static unsigned chain_length(const gnutls_datum_t *pem)
+{
+	gnutls_x509_crt_t *list;
+	unsigned count = 0;
+
+	if (gnutls_x509_crt_list_import2(&list, &count, pem,
+					 GNUTLS_X509_FMT_PEM, 0) < 0)
+		return 0;
+	for (unsigned i = 0; i < count; i++)
+		gnutls_x509_crt_deinit(list[i]);
+	gnutls_free(list);
+	return count;
+}
+
 /* Say now what every handshake would fail for: no certificate, a damaged one, the key
- * of another one. */
+ * of another one, more than are sent. */
 static int pem_check(const struct tls *tls, const struct pem *pem)
 {
 	const gnutls_datum_t certificate = datum(pem->certificate);
@@ -65,6 +80,11 @@ static int pem_check(const struct tls *tls, const struct pem *pem)
 	err = gnutls_certificate_set_x509_key_mem(credentials, &certificate,
 						  &key, GNUTLS_X509_FMT_PEM);
 	gnutls_certificate_free_credentials(credentials);
+	if (err >= 0 && chain_length(&certificate) > CHAIN_MAX) {
+		log_error("%s has more than %u certificates",
+			  tls->certificate_file, CHAIN_MAX);
+		return -EINVAL;
+	}
 	if (err >= 0)
 		return 0;
 	log_error("%s and %s cannot be used for HTTPS: is the key that of the "

@@ -48,7 +48,8 @@ static void reply_differences(struct reply *rep, struct store *store,
 	if (before)
 		err = run_difference(store, before, after, &answer);
 	else
-		answer = json_pack("{s:[], s:i}", "differences", "further", 0);
+		answer = json_pack("{s:[], s:i, s:[]}", "differences",
+				   "further", 0, "not_compared");
 	if (err) {
 		log_error("differences of run %s: %s",
 			  text_of(after, "session_id"), strerror(-err));

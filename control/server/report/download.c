@@ -93,7 +93,9 @@ static void answer(struct request *req, struct reply *rep, writer *write,
 			err = take_fd(d.file, rep, type);
 		fclose(d.file);
 	}
-	if (err) {
+	if (err == -EBADMSG) {
+		reply_store_error(rep, err, "run");
+	} else if (err) {
 		log_error("a download was not made: %s", strerror(-err));
 		reply_problem(rep, 503, "the file could not be made");
 		reply_header(rep, "Retry-After", "5");

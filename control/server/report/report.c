@@ -8,6 +8,7 @@
 #include "control/server/report/project_page.h"
 #include "control/server/report/report_data.h"
 #include "control/server/session/session.h"
+#include "control/server/store/store_capacity.h"
 #include "control/server/store/store_project.h"
 #include "control/server/store/store_report.h"
 #include "control/server/store/store_verdict.h"
@@ -152,6 +153,8 @@ static void reply_data(struct request *req, struct reply *rep,
 			  request_param(req, 0), kiosk_id, &data);
 	if (err == -ENOENT)
 		reply_problem(rep, 404, "there is no run of this id");
+	else if (err == -EBADMSG)
+		reply_store_error(rep, err, "run");
 	else if (err)
 		reply_problem(rep, 503, "the report could not be read: %s",
 			      strerror(-err));
@@ -240,6 +243,19 @@ static void get_test(struct request *req, struct reply *rep)
 		reply_store_error(rep, err ? err : -ENOENT, "test");
 }
 
+static void get_capacity_search(struct request *req, struct reply *rep)
+{
+	int64_t id;
+	int err = -ENOENT;
+
+	if (param_id(req, 0, &id))
+		err = store_capacity_known(request_store(req), id);
+	if (err)
+		reply_store_error(rep, err, "capacity search");
+	else
+		reply_page_as(rep, "capacity_search.html", PAGE_POLICY);
+}
+
 /* Pages of one script, which knows them by their address: kinds.js. */
 static void get_records(struct request *req, struct reply *rep)
 {
@@ -270,6 +286,10 @@ const struct route report_routes[] = {
 	{"GET", "/scenarios", "scenarios", RIGHT_READ, get_named_page, NULL},
 	{"GET", "/callbacks", "callbacks", RIGHT_READ, get_named_page, NULL},
 	{"GET", "/schedules", "schedules", RIGHT_READ, get_named_page, NULL},
+	{"GET", "/capacity", "capacity searches", RIGHT_READ, get_named_page,
+	 NULL},
+	{"GET", "/capacity/:id", "capacity search", RIGHT_READ,
+	 get_capacity_search, NULL},
 	{"GET", "/login", "sign in", RIGHT_NONE, get_account, NULL},
 	{"GET", "/setup", "first user", RIGHT_NONE, get_account, NULL},
 	{"GET", "/account", "account", RIGHT_READ, get_account, NULL},

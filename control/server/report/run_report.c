@@ -156,15 +156,21 @@ static int set_messages(struct store *store, int64_t run_id, json_t *report)
 static int set_differences(struct store *store, const json_t *run,
 			   json_t *report)
 {
-	json_t *found;
+	json_t *found, *list, *one;
+	size_t i;
 	int err = run_difference_last_passed(store, run, &found);
 
 	if (err)
 		return err == -ENOENT ? 0 : err;
-	err = json_object_set(report, "differences",
-			      json_object_get(found, "differences"))
-		      ? -ENOMEM
-		      : 0;
+	list = json_object_get(found, "differences");
+	json_array_foreach(json_object_get(found, "not_compared"), i, one)
+	{
+		if (json_array_append_new(list,
+					  json_pack("{s:O}", "sentence", one)))
+			err = -ENOMEM;
+	}
+	if (json_object_set(report, "differences", list))
+		err = -ENOMEM;
 	json_decref(found);
 	return err;
 }
@@ -229,7 +235,9 @@ static int add_run(const struct request *req, struct render *r, json_t *run)
 static void answer(struct reply *rep, enum render_format format,
 		   const char *name, struct buf *out, int err)
 {
-	if (err) {
+	if (err == -EBADMSG) {
+		reply_store_error(rep, err, "run");
+	} else if (err) {
 		log_error("report of %s: %s", name, strerror(-err));
 		reply_problem(rep, 503, "the report could not be made: %s",
 			      strerror(-err));

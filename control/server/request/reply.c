@@ -180,6 +180,13 @@ void reply_store_error(struct reply *rep, int err, const char *what)
 	case -ENOMEM:
 		reply_problem(rep, 500, "out of memory");
 		break;
+	case -EBADMSG:
+		reply_problem(rep, 503,
+			      "what is stored of the %s is damaged: the log of "
+			      "the controller has more",
+			      what);
+		reply_header(rep, "Retry-After", "3600"); /* by hand */
+		break;
 	default:
 		reply_problem(rep, 503, "the database does not answer");
 		reply_header(rep, "Retry-After", "5");

@@ -116,6 +116,11 @@ int64_t request_key_id(const struct request *req)
 	return req->key_id;
 }
 
+const char *request_started(const struct request *req)
+{
+	return req->started;
+}
+
 bool request_waited(const struct request *req)
 {
 	return req->waited;

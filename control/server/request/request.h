@@ -72,6 +72,10 @@ bool request_is_certified(struct request *req, struct reply *rep,
 int64_t request_agent_id(const struct request *req);
 /** The API key that the request has; negative: a user of the pages; 0: neither. */
 int64_t request_key_id(const struct request *req);
+/** The run or project run, as its UUID, that an earlier request with the same
+ * Idempotency-Key started without being answered: reply as it would have been,
+ * and start nothing. NULL: none. */
+const char *request_started(const struct request *req);
 /** True at the last call of a request that was parked: reply now. */
 bool request_waited(const struct request *req);
 /** True if it was parked, and woken since: nothing but what it waits for may have

@@ -43,6 +43,7 @@ struct request {
 	enum api_right right; /* what the caller's key may do */
 	int64_t key_id;       /* API key; negative: a user of the pages; or 0 */
 	int64_t agent_id;     /* agent, or 0 */
+	const char *started;  /* request_started() */
 	bool waited;          /* long-poll: this is the last call, answer now */
 	bool woken;           /* long-poll: request_woken() */
 	void *http;           /* the http layer's own */

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "conf/controller_conf.h"
 #include "control/server/store/store_audit.h"
+#include "control/server/store/store_capacity.h"
 #include "control/server/store/store_thinning.h"
 
 #include <errno.h>
@@ -187,6 +188,31 @@ static int mark(struct store *store, const struct pass *p)
 	return err;
 }
 
+/* Searches of which retention has deleted all runs. Without a limit by age a day counts: a search
+ * that ended before its first trial never had one. */
+static int expire_searches(struct store *store,
+			   const struct retention_limit *runs, int64_t now_ms)
+{
+	struct audit audit = {.method = "DELETE",
+			      .path = "/capacity-searches",
+			      .address = "",
+			      .request_id = "",
+			      .actor_kind = "retention",
+			      .actor = "retention"};
+	int deleted;
+
+	if (!runs->age_ms && !runs->bytes)
+		return 0;
+	store_audit_of(store, &audit);
+	deleted = store_capacity_expire(
+		store, now_ms - (runs->age_ms ? runs->age_ms : DAY_MS));
+	store_audit_of(store, NULL);
+	if (deleted > 0)
+		log_info("retention: capacity searches without runs: %d",
+			 deleted);
+	return deleted;
+}
+
 int retention_step(struct store *store, const struct controller_conf *conf,
 		   int64_t now_ms, struct retention_cursor *cursor)
 {
@@ -205,7 +231,8 @@ int retention_step(struct store *store, const struct controller_conf *conf,
 	if (err && err != -ECANCELED)
 		return err;
 	if (!p.count)
-		return 0;
+		return expire_searches(store, &policy.limits[RETENTION_RUN],
+				       now_ms);
 	err = mark(store, &p);
 	return err ? err : 1;
 }

@@ -46,7 +46,9 @@ static int unjudged(struct store *store, const struct run_case *c, int err,
 	char text[160];
 
 	snprintf(text, sizeof(text), "the run could not be judged: %s",
-		 err == -EMSGSIZE ? "it has too many records" : strerror(-err));
+		 err == -EMSGSIZE  ? "it has too many records"
+		 : err == -EBADMSG ? "what is stored of it is damaged"
+				   : strerror(-err));
 	log_error("run=%s %s", c->session_id, text);
 	return store_run_done(store, c->id, "errored", text, NULL, now);
 }

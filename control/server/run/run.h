@@ -14,7 +14,7 @@ struct controller_conf;
 struct store;
 
 /**
- * Start the runs that schedules ask for at `now` (ms since 1970).
+ * Start the runs that schedules and capacity searches ask for at `now` (ms since 1970).
  * Thread: the engine's.
  * @return 1 something moved; 0; -EIO; -ENOMEM
  */

@@ -59,12 +59,13 @@ static int add_shard(struct run_role *ret, const struct plan_role *role,
 }
 
 static int create(struct store *store, struct run_new *run,
-		  const struct plan *plan, int64_t *ret_id)
+		  const struct plan *plan, const char *warning, int64_t *ret_id)
 {
 	struct run_role roles[PLAN_JOBS_MAX];
 	size_t count = 0;
 	int err = 0;
 
+	run->warning = warning;
 	for (size_t i = 0; i < plan->role_count && !err; i++) {
 		const struct plan_role *role = &plan->roles[i];
 
@@ -105,9 +106,9 @@ static int calibrations_check(struct store *store, const char *rule,
 	return -EINVAL;
 }
 
-static int plan_and_create(struct store *store, const char *rule,
-			   struct run_new *run, json_t *errors,
-			   struct run_started *ret)
+/* plan_release() in any case. @return 0 (see errors); as plan_make() */
+static int plan_run(struct store *store, const struct run_new *run,
+		    struct plan *plan, json_t *errors)
 {
 	const struct plan_source source = {
 		.credentials = find_credentials,
@@ -126,8 +127,16 @@ static int plan_and_create(struct store *store, const char *rule,
 		.steps = json_object_get(run->test, "steps"),
 		.conditions = run->conditions,
 	};
+
+	return plan_make(plan, &params, &source, errors);
+}
+
+static int plan_and_create(struct store *store, const char *rule,
+			   struct run_new *run, json_t *errors,
+			   struct run_started *ret)
+{
 	struct plan plan = {.role_count = 0};
-	int err = plan_make(&plan, &params, &source, errors);
+	int err = plan_run(store, run, &plan, errors);
 
 	if (!err && json_array_size(errors))
 		err = -EINVAL;
@@ -135,7 +144,7 @@ static int plan_and_create(struct store *store, const char *rule,
 		err = calibrations_check(store, rule, run, &plan, errors,
 					 ret->warning);
 	if (!err)
-		err = create(store, run, &plan, &ret->id);
+		err = create(store, run, &plan, ret->warning, &ret->id);
 	plan_release(&plan);
 	return err;
 }
@@ -170,6 +179,8 @@ int run_start(struct store *store, const struct controller_conf *conf,
 		run.retry_of_id = start->retry->run_id;
 		run.project_run_id = start->retry->project_run_id;
 		run.project_position = start->retry->project_position;
+	} else if (start->capacity) {
+		run.capacity = start->capacity;
 	} else if (start->schedule) {
 		run.schedule = start->schedule;
 	} else if (start->project) {
@@ -187,6 +198,37 @@ int run_start(struct store *store, const struct controller_conf *conf,
 		 run.attempt);
 	*ret = started;
 	return 0;
+}
+
+int run_check(struct store *store, const struct controller_conf *conf,
+	      json_t *test, json_t *errors)
+{
+	const struct run_new run = {
+		.session_id = "00000000-0000-4000-8000-000000000000",
+		.test = test,
+		.conditions = json_object_get(test, "conditions"),
+		.interval_s = conf->interval_s,
+		.max_duration_s = conf->max_duration_s,
+		.attempt = 1,
+	};
+	struct plan plan = {.role_count = 0};
+	int err = plan_run(store, &run, &plan, errors);
+
+	plan_release(&plan);
+	return err;
+}
+
+struct run_limits run_start_limits(const struct controller_conf *conf,
+				   int64_t key_id)
+{
+	return (struct run_limits){
+		.key_id = key_id,
+		.limit = {
+			[RUN_LIMIT_KEY_RUNS] = conf->key_runs_limit,
+			[RUN_LIMIT_PROJECT_RUNS] = conf->project_runs_limit,
+			[RUN_LIMIT_PROJECT_BYTES] =
+				(int64_t)conf->project_bytes_limit,
+		}};
 }
 
 int run_start_stored(struct store *store, const struct controller_conf *conf,

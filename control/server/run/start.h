@@ -8,7 +8,9 @@
 
 #include "control/server/run/calibrated.h"
 #include "control/server/store/store_follow.h"
+#include "control/server/store/store_run_limit.h"
 
+struct capacity_turn;
 struct controller_conf;
 struct run_limits;
 
@@ -19,6 +21,7 @@ struct run_start {
 	const struct retry_turn *retry;       /* NULL: it is a first attempt */
 	const struct project_turn *project;   /* NULL: of no project run */
 	const struct schedule_turn *schedule; /* NULL: of no schedule */
+	const struct capacity_turn *capacity; /* NULL: no trial of a search */
 	struct run_limits *limits;            /* NULL: none are checked */
 };
 
@@ -42,6 +45,19 @@ struct run_started {
 int run_start(struct store *store, const struct controller_conf *conf,
 	      const struct run_start *start, json_t *errors,
 	      struct run_started *ret);
+
+/**
+ * Check a test as run_start() would; nothing is started.
+ * @param test    of store_test_load(), overrides applied; borrowed
+ * @param errors  array; what is wrong is added as {pointer, detail}
+ * @return 0 (see errors); -EBADMSG a password cannot be read; -EIO; -ENOMEM
+ */
+int run_check(struct store *store, const struct controller_conf *conf,
+	      json_t *test, json_t *errors);
+
+/** The configured limits of a start. @param key_id  as of a run */
+struct run_limits run_start_limits(const struct controller_conf *conf,
+				   int64_t key_id);
 
 /**
  * Start a stored test as it is, with its retries.

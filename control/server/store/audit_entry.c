@@ -68,7 +68,8 @@ void audit_end(struct audit *a, bool committed)
 int audit_record(const struct audit *a, struct db *db, const char *table,
 		 int64_t id)
 {
-	const bool is_run = strcmp(table, "run") == 0;
+	const bool of_test = strcmp(table, "run") == 0 ||
+			     strcmp(table, "capacity_search") == 0;
 	char sql[256];
 	int err;
 
@@ -77,7 +78,7 @@ int audit_record(const struct audit *a, struct db *db, const char *table,
 	if (str_print(sql, sizeof(sql),
 		      "UPDATE audit SET kind = $2, record_id = $3, record = "
 		      "(SELECT %s FROM %s WHERE id = $3) WHERE id = $1",
-		      is_run ? "test_name" : "name", table) < 0)
+		      of_test ? "test_name" : "name", table) < 0)
 		return -EIO;
 	err = db_query(
 		db, sql,

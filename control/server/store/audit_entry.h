@@ -22,9 +22,9 @@ struct audit {
 	const char *request_id; /* "": there is none */
 	int64_t key_id; /* API key; negative: a user of the pages; 0: nobody */
 	const char *actor_kind; /* without a request: command, schedule,
-				 * retention */
+				 * capacity_search, retention */
 	const char *actor;      /* its name */
-	int64_t actor_id;       /* of the schedule, or 0 */
+	int64_t actor_id;       /* of the schedule or search, or 0 */
 	/* the store's own */
 	int64_t entry; /* id of its entry; 0: it has changed nothing yet */
 	bool open;     /* the entry is not committed */

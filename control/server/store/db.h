@@ -74,10 +74,12 @@ struct db_load {
 	const char *table;
 	const char *const *columns;
 	size_t count; /* of columns */
-	/* Types of the columns, for the rows of a request: those whose unique key is
-	 * there already are left out, and each statement has its time. NULL: any
-	 * number of rows, without a limit of time; none may be there. */
+	/* Types of the columns, for the rows of a request: each statement has its
+	 * time. NULL: any number of rows, without a limit of time. */
 	const enum db_type *types;
+	/* Columns of a unique key, "a, b": rows of a request with a key that is there
+	 * already are left out. NULL: none may be there, -EEXIST. Only with types. */
+	const char *key;
 };
 
 /** Begin to insert rows, the fastest way the database has. Until db_load_end()

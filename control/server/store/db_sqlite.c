@@ -357,8 +357,11 @@ static int load_begin(struct db *base, const struct db_load *load)
 	for (size_t i = 0; i < load->count; i++)
 		used += (size_t)snprintf(values + used, sizeof(values) - used,
 					 "%s$%zu", i ? ", " : "", i + 1);
-	snprintf(values + used, sizeof(values) - used, ")%s",
-		 load->types ? " ON CONFLICT DO NOTHING" : "");
+	used += (size_t)snprintf(values + used, sizeof(values) - used, ")");
+	if (load->key &&
+	    str_print(values + used, sizeof(values) - used,
+		      " ON CONFLICT (%s) DO NOTHING", load->key) < 0)
+		return -EIO;
 	db->load.count = load->count;
 	return load_prepare(db, load, values);
 }

@@ -3,12 +3,14 @@
 #include "control/server/store/migrate.h"
 
 #include "base/str.h"
+#include "control/server/store/point_migration.h"
 
 extern const char schema_010[]; /* schema-010.sql, embedded */
 extern const char schema_011[]; /* schema-011.sql */
 extern const char schema_013[]; /* schema-013.sql */
 extern const char schema_014[]; /* schema-014.sql */
 extern const char schema_015[]; /* schema-015.sql */
+extern const char schema_027[]; /* schema-027.sql */
 
 /* SQLite cannot drop a constraint of a table. Its columns are those of step 10, then of 17,
  * 18 and 20. */
@@ -150,6 +152,41 @@ const struct migration migrations[] = {
 	 NULL},
 	{25, "points without a foreign key on PostgreSQL", NULL,
 	 points_without_key},
+	{26, "warnings of runs",
+	 /* what its start warned of, an array of sentences */
+	 "ALTER TABLE run ADD COLUMN warnings_json TEXT NOT NULL DEFAULT '[]';",
+	 NULL},
+	{27, "points in blocks", schema_027, point_migration},
+	{28, "capacity searches",
+	 "CREATE TABLE capacity_search ("
+	 "id INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE, "
+	 /* as of a run: the test may be deleted or changed meanwhile */
+	 "test_id INTEGER, test_name TEXT NOT NULL, project_id INTEGER, "
+	 "project_name TEXT NOT NULL, agentpool_name TEXT NOT NULL, "
+	 "params_json TEXT NOT NULL, "
+	 /* the test as it was, encrypted, until the search is over */
+	 "test_box BLOB, "
+	 /* running done stopped errored */
+	 "status TEXT NOT NULL, stop_requested INTEGER NOT NULL DEFAULT 0, "
+	 /* when the next trial starts; NULL while a trial is in progress,
+	  * and after the search has ended */
+	 "next_at INTEGER, waiting_for TEXT, "
+	 "description TEXT NOT NULL DEFAULT '', "
+	 "result_json TEXT NOT NULL DEFAULT 'null', "
+	 "key_id INTEGER, created_at INTEGER NOT NULL, stopped_at INTEGER);"
+	 "CREATE INDEX capacity_search_active ON capacity_search (id) "
+	 "WHERE status = 'running';"
+	 "CREATE TABLE capacity_trial ("
+	 "search_id INTEGER NOT NULL REFERENCES capacity_search(id) "
+	 "ON DELETE CASCADE, position INTEGER NOT NULL, load REAL NOT NULL, "
+	 /* session_id: the trial's run, which may have been deleted.
+	  * outcome: held, failed, saturated, or void: the run says nothing
+	  * about the load; NULL while the trial is in progress */
+	 "session_id TEXT NOT NULL, started_at INTEGER NOT NULL, outcome TEXT, "
+	 /* the text of the condition that failed */
+	 "broken TEXT NOT NULL DEFAULT '', sentence TEXT NOT NULL DEFAULT '', "
+	 "PRIMARY KEY (search_id, position)) WITHOUT ROWID;",
+	 NULL},
 };
 
 const size_t migration_count = sizeof(migrations) / sizeof(*migrations);

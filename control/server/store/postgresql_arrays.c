@@ -59,7 +59,12 @@ static int write_statement(struct buf *sql, const struct db_load *load)
 	for (size_t i = 0; i < load->count && err == 0; i++)
 		err = buf_print(sql, "%sCAST($%zu AS %s)", i ? ", " : "", i + 1,
 				array_name(load->types[i]));
-	return err ? err : buf_texts(sql, ") ON CONFLICT DO NOTHING", NULL);
+	if (err == 0)
+		err = buf_texts(sql, ")", NULL);
+	if (err == 0 && load->key)
+		err = buf_texts(sql, " ON CONFLICT (", load->key,
+				") DO NOTHING", NULL);
+	return err;
 }
 
 int postgresql_arrays_begin(struct postgresql_arrays *r,

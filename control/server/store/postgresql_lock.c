@@ -50,17 +50,35 @@ static int take(bool alone, postgresql_ask_h *ask_h, struct db *db)
 	return ask_all(ask_h, db, alone ? as_one : as_many, 2);
 }
 
-static int enter_first(struct postgresql_lock *lock, postgresql_ask_h *ask_h,
-		       struct db *db)
+static int try_alone(struct postgresql_lock *lock, postgresql_ask_h *ask_h,
+		     struct db *db)
 {
 	char answer[2][POSTGRESQL_ANSWER_BYTES];
 	int err = ask_h(db, "SELECT pg_try_advisory_lock(" KEY "), ''", NULL,
 			answer);
 
-	if (err)
+	if (err == 0)
+		lock->alone = strcmp(answer[0], "t") == 0;
+	return err;
+}
+
+static int enter_first(struct postgresql_lock *lock, postgresql_ask_h *ask_h,
+		       struct db *db)
+{
+	static const char *const leave_shared[] = {
+		"SELECT pg_advisory_unlock_shared(" KEY "), ''", ALONE};
+	int err = try_alone(lock, ask_h, db);
+
+	if (err || lock->alone)
 		return err;
-	lock->alone = strcmp(answer[0], "t") == 0;
-	return lock->alone ? 0 : take(false, ask_h, db);
+	err = take(false, ask_h, db);
+	/* what had it may have ended meanwhile: then nobody is there to share
+	 * it with. The own shared lock does not prevent the other one. */
+	if (err == 0)
+		err = try_alone(lock, ask_h, db);
+	if (err == 0 && lock->alone)
+		err = ask_all(ask_h, db, leave_shared, 2);
+	return err;
 }
 
 int postgresql_lock_enter(struct postgresql_lock *lock, postgresql_ask_h *ask_h,

@@ -4,9 +4,11 @@
 #include "base/str.h"
 #include "control/server/store/db_sqlite.h"
 #include "control/server/store/migrate.h"
+#include "control/server/store/point_block.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/file.h>
@@ -161,6 +163,42 @@ static int reference_row(const struct db_value *row, size_t columns, void *arg)
 	return f->finding_h(line, f->arg);
 }
 
+static int block_row(const struct db_value *row, size_t columns, void *arg)
+{
+	const struct findings *f = arg;
+	char line[LINE_BYTES];
+
+	(void)columns;
+	if (row[4].type == DB_BLOB &&
+	    point_block_check(row[4].bytes, row[4].len, row[1].integer) >= 0)
+		return 0;
+	str_print(line, sizeof(line),
+		  "table point_block: the block of run %" PRId64
+		  ", series %" PRId64 ", lease %.40s, upload %" PRId64
+		  " is damaged",
+		  row[0].integer, row[1].integer, (const char *)row[2].bytes,
+		  row[3].integer);
+	return f->finding_h(line, f->arg);
+}
+
+/* Files of an earlier schema have no blocks. */
+static int check_points(struct db *db, const struct findings *f)
+{
+	struct findings args = *f;
+	int64_t tables = 0;
+	int err = db_query(db,
+			   "SELECT count(*) FROM sqlite_master WHERE type = "
+			   "'table' AND name = 'point_block'",
+			   NULL, 0, db_integer_row, &tables);
+
+	if (err >= 0 && tables)
+		err = db_query(db,
+			       "SELECT run_id, series_id, lease_id, seq, block "
+			       "FROM point_block",
+			       NULL, 0, block_row, &args);
+	return err < 0 ? err : 0;
+}
+
 int database_check(const char *path, database_finding_h *finding_h, void *arg)
 {
 	struct findings f = {finding_h, arg};
@@ -176,6 +214,8 @@ int database_check(const char *path, database_finding_h *finding_h, void *arg)
 			       reference_row, &f);
 	if (err < 0)
 		log_error("database %s: %s", path, db_error(db));
+	if (err >= 0)
+		err = check_points(db, &f);
 	db_close(db);
 	return err < 0 ? err : 0;
 }

@@ -54,6 +54,12 @@ struct project_run_new {
  * name, tags}. @return 0; -EIO; -ENOMEM */
 int store_project_tests(struct store *s, int64_t project_id, json_t **ret);
 
+/** Find a project run.
+ * @param ret_kiosk_id  of its public link; "": it has none
+ * @return 0; -ENOENT; -EIO */
+int store_project_run_find(struct store *s, const char *uuid, int64_t *ret_id,
+			   char ret_kiosk_id[static UUID_TEXT_BYTES]);
+
 /** Insert a project run and its tests. @return 0; -EALREADY the schedule's turn
  * was taken; -EIO; -ENOMEM */
 int store_project_run_create(struct store *s, const struct project_run_new *run,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct found {
-	const struct idempotency *asked;
+	struct idempotency *asked;
 	unsigned status;
 	json_t *response;
 };
@@ -20,8 +20,13 @@ static int kept_row(const struct db_value *row, size_t columns, void *arg)
 	if (row[0].len != IDEMPOTENCY_HASH_BYTES ||
 	    memcmp(row[0].bytes, found->asked->hash, row[0].len) != 0)
 		return -EEXIST;
-	if (row[1].type == DB_NULL)
+	if (row[1].type == DB_NULL && row[3].type == DB_NULL)
 		return -EBUSY;
+	if (row[1].type == DB_NULL)
+		return str_copy(found->asked->started,
+				sizeof(found->asked->started), row[3].bytes) < 0
+			       ? -EIO
+			       : 0;
 	found->status = (unsigned)row[1].integer;
 	found->response = json_loadb(row[2].bytes, row[2].len, 0, NULL);
 	return found->response ? 0 : -EIO;
@@ -79,19 +84,22 @@ int store_idempotency_claim(struct store *s, struct idempotency *i,
 	int err;
 
 	i->claimed_ms = now_ms;
+	i->started[0] = '\0';
 	err = insert(s, i, now_ms);
 	if (err > 0)
 		*store_claim(s) = i;
 	if (err)
 		return err < 0 ? err : 0;
 	err = db_query(store_reader(s),
-		       "SELECT request_hash, status, response_json "
+		       "SELECT request_hash, status, response_json, started "
 		       "FROM idempotency WHERE key_id = $1 AND name = $2",
 		       params, 2, kept_row, &found);
 	if (err == 0)
 		return -EBUSY; /* it was dropped meanwhile: claim again */
 	if (err < 0)
 		return err;
+	if (i->started[0])
+		return 2;
 	*status = found.status;
 	*response = found.response;
 	return 1;

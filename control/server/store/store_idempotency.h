@@ -5,6 +5,7 @@
 #ifndef OFFHOOK_SERVER_STORE_STORE_IDEMPOTENCY_H
 #define OFFHOOK_SERVER_STORE_STORE_IDEMPOTENCY_H
 
+#include "base/str.h"
 #include "control/server/store/store.h"
 
 #include <jansson.h>
@@ -21,21 +22,24 @@ struct idempotency {
 	const char *name;
 	uint8_t hash[IDEMPOTENCY_HASH_BYTES]; /* of the request */
 	int64_t claimed_ms;                   /* set by the claim */
+	char started[UUID_TEXT_BYTES]; /* the run, if the claim returns 2 */
 };
 
 /**
  * Claim an Idempotency-Key for a request, or find the answer of the request
  * that has it. Keys expire after IDEMPOTENCY_MS. A claim whose request ended in a
  * crash before it started a run is deleted by the controller's next start (SQLite),
- * or after IDEMPOTENCY_LAPSE_MS (PostgreSQL). Until the claim is finished or dropped, runs that the store
- * starts belong to it.
+ * or after IDEMPOTENCY_LAPSE_MS (PostgreSQL). Until the claim is finished or
+ * dropped, runs that the store starts belong to it.
  * @param i         kept by reference until then
  * @param now_ms    wall clock
  * @param status    receives the answer's status, with 1
  * @param response  likewise its body, owned by the caller
- * @return 0 claimed: finish or drop it; 1 already answered; -EBUSY another
- *         request has the key and is not answered yet; -EEXIST the key was used
- *         for a different request; -EIO; -ENOMEM
+ * @return 0 claimed: finish or drop it; 1 already answered; 2 another request with
+ *         the key started a run (i->started), but its answer is not stored: it comes
+ *         later, or its controller died; -EBUSY another request has the key and has
+ *         started nothing yet; -EEXIST the key was used for a different request;
+ *         -EIO; -ENOMEM
  */
 int store_idempotency_claim(struct store *s, struct idempotency *i,
 			    int64_t now_ms, unsigned *status,

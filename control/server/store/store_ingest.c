@@ -2,6 +2,7 @@
 
 #include "control/server/store/store_lease_db.h"
 #include "control/server/store/store_lease_view.h"
+#include "control/server/store/store_point.h"
 #include "control/server/store/store_run_internal.h"
 
 #include <errno.h>
@@ -106,19 +107,12 @@ static const char *const event_columns[] = {"run_id", "lease_id",   "role",
 					    "t_us",   "event_json", "kind"};
 static const char *const message_columns[] = {"run_id", "lease_id", "role",
 					      "t_us", "message_json"};
-static const char *const point_columns[] = {
-	"series_id", "t",   "lease_id", "n",   "min",    "max",        "avg",
-	"median",    "p75", "p90",      "p95", "stddev", "sketch_json"};
 static const enum db_type object_types[] = {DB_INT, DB_TEXT, DB_TEXT,
 					    DB_INT, DB_TEXT, DB_TEXT};
-static const enum db_type point_types[] = {
-	DB_INT,  DB_INT,  DB_TEXT, DB_INT,  DB_REAL, DB_REAL, DB_REAL,
-	DB_REAL, DB_REAL, DB_REAL, DB_REAL, DB_REAL, DB_TEXT};
 
 static const struct db_load loads[] = {
-	[INGEST_STATS] = {"point", point_columns, 13, point_types},
-	[INGEST_EVENTS] = {"event", event_columns, 6, object_types},
-	[INGEST_SIP] = {"sip_message", message_columns, 5, object_types},
+	[INGEST_EVENTS] = {"event", event_columns, 6, object_types, NULL},
+	[INGEST_SIP] = {"sip_message", message_columns, 5, object_types, NULL},
 };
 
 /* Add an event or SIP message: a row with the object as received. */
@@ -146,6 +140,7 @@ static int add_object(struct db *db, const struct lease_view *v,
 /* The points of an upload, and the series that they belong to. */
 struct points {
 	struct wire_point *all; /* one an item */
+	bool sketches;          /* one of them has a sketch */
 	/* of series, by direction; 0: not known */
 	int64_t ids[2][MEASURE_COUNT];
 };
@@ -162,9 +157,9 @@ static int id_row(const struct db_value *row, size_t columns, void *arg)
 	return 0;
 }
 
-/* PostgreSQL: the series stay until the transaction ends, in the place of a foreign key of
- * each point (migrations.c, 25). A transaction that deletes them is waited for, and what it
- * deleted is not found. SQLite has one writer, and the key. */
+/* PostgreSQL: the series stay until the transaction ends, as blocks of points have no foreign
+ * key to them. A transaction that deletes them is waited for, and what it deleted is not
+ * found. SQLite has one writer. */
 #define STAYS " FOR KEY SHARE"
 #define SERIES_ID                                                    \
 	"SELECT id FROM series WHERE run_id = $1 AND role = $2 AND " \
@@ -184,12 +179,14 @@ static int series_id(struct db *db, const struct lease_view *v,
 
 	err = lease_exec(db,
 			 "INSERT INTO series (run_id, role, dir, measure) "
-			 "VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+			 "VALUES ($1, $2, $3, $4) "
+			 "ON CONFLICT (run_id, role, dir, measure) DO NOTHING",
 			 LEASE_PARAMS(params));
 	if (err < 0)
 		return err;
-	return lease_integer(db, db_choose(db, SERIES_ID, SERIES_ID STAYS),
-			     LEASE_PARAMS(params), ret);
+	err = lease_integer(db, db_choose(db, SERIES_ID, SERIES_ID STAYS),
+			    LEASE_PARAMS(params), ret);
+	return err == 0 && *ret == 0 ? -EIO : err;
 }
 
 static int find_series(struct db *db, const struct lease_view *v,
@@ -229,42 +226,13 @@ static int decode_points(struct points *points, const struct lease_view *v,
 		if (wire_point_decode(p, item, reason) ||
 		    strcmp(p->role, v->role) != 0)
 			return -EINVAL;
+		points->sketches |= p->sketch != NULL;
 	}
 	return 0;
 }
 
-static int add_point(struct db *db, const struct points *points,
-		     const struct ingest *upload, size_t i,
-		     const struct item *item)
-{
-	const struct wire_point *p = &points->all[i];
-	struct db_value sketch = {.type = DB_NULL};
-	struct json_text text = {.at = NULL};
-	char *printed = NULL;
-	int err;
-
-	if (p->sketch) {
-		if (item->text.at)
-			json_text_member(item->text, "sketch", &text);
-		sketch = text_column(p->sketch, text, &printed);
-		if (sketch.type != DB_TEXT)
-			return -ENOMEM;
-	}
-	err = db_load_row(
-		db, (struct db_value[]){
-			    DB_I(points->ids[p->outgoing][p->measure]),
-			    DB_I(p->t_s), db_text(upload->lease_id),
-			    DB_I((int64_t)p->d.n), DB_R(p->d.min),
-			    DB_R(p->d.max), DB_R(p->d.avg), DB_R(p->d.median),
-			    DB_R(p->d.p75), DB_R(p->d.p90), DB_R(p->d.p95),
-			    DB_R(p->d.stddev), sketch});
-	free(printed);
-	return err;
-}
-
-/* @param points  of stats; else NULL */
-static int load_items(struct db *db, const struct lease_view *v,
-		      const struct ingest *upload, const struct points *points)
+static int load_objects(struct db *db, const struct lease_view *v,
+			const struct ingest *upload)
 {
 	struct json_text rest = upload->text;
 	struct item item;
@@ -277,12 +245,82 @@ static int load_items(struct db *db, const struct lease_view *v,
 	{
 		if (!rest.at || json_text_item(&rest, &item.text) != 1)
 			item.text.at = NULL;
-		err = points ? add_point(db, points, upload, i, &item)
-			     : add_object(db, v, upload, &item);
+		err = add_object(db, v, upload, &item);
 		if (err)
 			return err; /* the transaction is rolled back */
 	}
 	return db_load_end(db);
+}
+
+/* Find the text of a point's sketch.
+ * @param item     of the point
+ * @param printed  as of text_column() */
+static int find_sketch(const struct wire_point *p, struct json_text item,
+		       struct json_text *ret, char **printed)
+{
+	struct json_text text = {.at = NULL};
+	struct db_value column;
+
+	if (item.at)
+		json_text_member(item, "sketch", &text);
+	column = text_column(p->sketch, text, printed);
+	if (column.type != DB_TEXT)
+		return -ENOMEM;
+	*ret = (struct json_text){column.bytes, column.len};
+	return 0;
+}
+
+/* @param printed  receives texts to free(), one a point or NULL */
+static int make_entries(const struct points *points,
+			const struct ingest *upload,
+			struct point_entry *entries, char **printed)
+{
+	const size_t count = json_array_size(upload->items);
+	struct json_text rest = upload->text, item = {.at = NULL};
+	int err = 0;
+
+	for (size_t i = 0; i < count && err == 0; i++) {
+		const struct wire_point *p = &points->all[i];
+
+		entries[i] = (struct point_entry){
+			points->ids[p->outgoing][p->measure],
+			{.t_s = p->t_s, .d = p->d}};
+		if (rest.at && points->sketches &&
+		    json_text_item(&rest, &item) != 1)
+			rest.at = NULL;
+		if (!rest.at)
+			item.at = NULL;
+		if (p->sketch)
+			err = find_sketch(p, item, &entries[i].p.sketch,
+					  &printed[i]);
+	}
+	return err;
+}
+
+static int add_points(struct db *db, const struct lease_view *v,
+		      const struct ingest *upload, const struct points *points)
+{
+	const size_t count = json_array_size(upload->items);
+	struct point_entry *entries = calloc(count + 1, sizeof(*entries));
+	char **printed = calloc(count + 1, sizeof(*printed));
+	int err = -ENOMEM;
+
+	if (entries && printed)
+		err = make_entries(points, upload, entries, printed);
+	if (err == 0) {
+		const struct points_upload u = {.run_id = v->run_id,
+						.lease_id = upload->lease_id,
+						.seq = upload->seq,
+						.entries = entries,
+						.count = count};
+
+		err = points_add(db, &u);
+	}
+	for (size_t i = 0; printed && i < count; i++)
+		free(printed[i]);
+	free(printed);
+	free(entries);
+	return err;
 }
 
 static int insert_items(struct db *db, const struct lease_view *v,
@@ -292,13 +330,13 @@ static int insert_items(struct db *db, const struct lease_view *v,
 	int err;
 
 	if (upload->kind != INGEST_STATS)
-		return load_items(db, v, upload, NULL);
+		return load_objects(db, v, upload);
 	err = decode_points(&points, v, upload->items);
 	if (err == 0)
 		err = find_series(db, v, &points,
 				  json_array_size(upload->items));
 	if (err == 0)
-		err = load_items(db, v, upload, &points);
+		err = add_points(db, v, upload, &points);
 	free(points.all);
 	return err;
 }
@@ -344,6 +382,8 @@ static int store_upload(struct db *db, struct lease_view *v,
 	if (err == 0)
 		return 0;
 	err = insert_items(db, v, upload);
+	if (err == -EEXIST) /* an id that the database gave twice */
+		err = -EIO;
 	if (!err && upload->seq == v->next_seq)
 		err = advance_seq(db, upload->lease_id, &v->next_seq);
 	return err;
@@ -380,7 +420,6 @@ int store_ingest(struct store *s, const struct ingest *upload,
 struct reading {
 	ingest_row_h *row_h;
 	ingest_text_h *text_h;
-	ingest_point_h *point_h;
 	void *arg;
 };
 
@@ -519,60 +558,61 @@ int store_judged_messages(struct store *s, int64_t run_id, ingest_row_h *row_h,
 			    &id, 1, row_h, arg);
 }
 
-static int point_row(const struct db_value *row, size_t columns, void *arg)
+/* ---- points ---- */
+
+struct point_reading {
+	ingest_point_h *point_h;
+	void *arg;
+};
+
+static int give_point(const struct points_series *series,
+		      const struct series_point *from, enum measure measure,
+		      const struct point_reading *reading)
 {
-	const struct reading *reading = arg;
-	struct wire_point p = {
-		.role = row[0].bytes,
-		.outgoing = strcmp(row[1].bytes, "out") == 0,
-		.t_s = row[3].integer,
-		.d = {.n = (uint64_t)row[4].integer,
-		      .min = db_number(&row[5]),
-		      .max = db_number(&row[6]),
-		      .avg = db_number(&row[7]),
-		      .median = db_number(&row[8]),
-		      .p75 = db_number(&row[9]),
-		      .p90 = db_number(&row[10]),
-		      .p95 = db_number(&row[11]),
-		      .stddev = db_number(&row[12])},
-	};
+	struct wire_point p = {.role = series->role,
+			       .outgoing = strcmp(series->dir, "out") == 0,
+			       .measure = measure,
+			       .t_s = from->t_s,
+			       .d = from->d};
 	int err;
 
-	(void)columns;
-	if (!measure_parse(row[2].bytes, &p.measure))
-		return 0; /* stored by a newer controller */
-	if (row[13].type == DB_TEXT)
-		p.sketch = json_loadb(row[13].bytes, row[13].len, 0, NULL);
+	if (from->sketch.at)
+		p.sketch =
+			json_loadb(from->sketch.at, from->sketch.len, 0, NULL);
 	err = reading->point_h(&p, reading->arg);
 	json_decref(p.sketch);
 	return err;
 }
 
-#define POINTS                                                               \
-	"SELECT s.role, s.dir, s.measure, p.t, p.n, p.min, p.max, p.avg, "   \
-	"p.median, p.p75, p.p90, p.p95, p.stddev, p.sketch_json FROM point " \
-	"p JOIN series s ON s.id = p.series_id WHERE s.run_id = $1 "
-#define POINTS_ORDER "ORDER BY s.id, p.t"
-
-static int read_points(struct store *s, const char *sql, int64_t run_id,
-		       ingest_point_h *point_h, void *arg)
+static int give_series(const struct points_series *series, void *arg)
 {
-	struct reading reading = {.point_h = point_h, .arg = arg};
-	const struct db_value id = DB_I(run_id);
-	int err = db_query(store_reader(s), sql, &id, 1, point_row, &reading);
+	enum measure measure;
+	int err = 0;
 
-	return err < 0 ? err : 0;
+	if (!measure_parse(series->measure, &measure))
+		return 0; /* stored by a newer controller */
+	for (size_t i = 0; i < series->count && !err; i++)
+		err = give_point(series, &series->points[i].p, measure, arg);
+	return err;
 }
 
 int store_run_points(struct store *s, int64_t run_id, ingest_point_h *point_h,
 		     void *arg)
 {
-	return read_points(s, POINTS POINTS_ORDER, run_id, point_h, arg);
+	struct point_reading reading = {point_h, arg};
+
+	return points_read(store_reader(s),
+			   &(struct points_query){.run_id = run_id},
+			   give_series, &reading);
 }
 
 int store_judged_points(struct store *s, int64_t run_id,
 			ingest_point_h *point_h, void *arg)
 {
-	return read_points(s, POINTS "AND " JUDGED POINTS_ORDER, run_id,
-			   point_h, arg);
+	struct point_reading reading = {point_h, arg};
+
+	return points_read(
+		store_reader(s),
+		&(struct points_query){.run_id = run_id, .judged = true},
+		give_series, &reading);
 }

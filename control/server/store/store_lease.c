@@ -178,6 +178,8 @@ static int start(struct db *db, int64_t agent_id, const char *lease_id,
 	const struct db_value params[] = {db_text(lease_id), DB_I(agent_id),
 					  DB_I(times->now),
 					  DB_I(times->now + times->lease_ms)};
+	const struct db_value again[] = {db_text(lease_id),
+					 DB_I(times->now + times->lease_ms)};
 	struct lease_view v;
 	int err;
 
@@ -186,8 +188,14 @@ static int start(struct db *db, int64_t agent_id, const char *lease_id,
 		return err;
 	if (epoch && epoch != v.epoch)
 		return -ESTALE; /* its answer came late: offered again since */
-	if (strcmp(v.state, "started") == 0)
-		return 0; /* a repeated request: our answer was lost */
+	if (strcmp(v.state, "started") == 0) {
+		/* our answer was lost or late; the agent counts from this request */
+		err = lease_exec(db,
+				 "UPDATE lease SET expires_at = $2 "
+				 "WHERE id = $1 AND state = 'started'",
+				 LEASE_PARAMS(again));
+		return err < 0 ? err : 0;
+	}
 	err = lease_exec(db,
 			 "UPDATE lease SET state = 'started', agent_name = "
 			 "(SELECT name FROM agent WHERE id = $2), "

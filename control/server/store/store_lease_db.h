@@ -70,6 +70,9 @@ int lease_integer(struct db *db, const char *sql, const struct db_value *params,
 /* Purpose of the boxes in run.retry_box. */
 #define RETRY_BOX "run retry"
 
+/* Purpose of the boxes in capacity_search.test_box. */
+#define CAPACITY_BOX "capacity test"
+
 /* Purpose of the boxes in test.callback_secret_box. */
 #define CALLBACK_SECRET_BOX "callback secret"
 

@@ -2,6 +2,7 @@
 
 #include "control/server/store/audit_entry.h"
 #include "control/server/store/record_json.h"
+#include "control/server/store/store_capacity.h"
 #include "control/server/store/store_credential.h"
 #include "control/server/store/store_follow.h"
 #include "control/server/store/store_lease_db.h"
@@ -23,6 +24,17 @@ static struct db_value id_or_null(int64_t id)
 	return id ? DB_I(id) : db_text(NULL);
 }
 
+/* @return JSON text of an array; freed by the caller; NULL: out of memory */
+static char *warnings_text(const char *warning)
+{
+	json_t *list = warning && warning[0] ? json_pack("[s]", warning)
+					     : json_array();
+	char *text = json_dumps(list, JSON_COMPACT);
+
+	json_decref(list);
+	return text;
+}
+
 static int insert_run(struct db *db, const struct run_new *run,
 		      struct db_value retry_box, struct db_value callback_box,
 		      int64_t *ret_id)
@@ -34,6 +46,7 @@ static int insert_run(struct db *db, const struct run_new *run,
 	char *conditions = json_dumps(run->conditions, JSON_COMPACT);
 	char *tags = json_dumps(json_object_get(test, "tags"),
 				JSON_COMPACT | JSON_ENCODE_ANY);
+	char *warnings = warnings_text(run->warning);
 	const struct db_value params[] = {
 		db_text(run->session_id),
 		id_or_null(json_integer_value(json_object_get(test, "id"))),
@@ -64,10 +77,11 @@ static int insert_run(struct db *db, const struct run_new *run,
 		db_text(print),
 		db_text(callback_on(test)),
 		id_or_null(run->limits ? run->limits->key_id : 0),
+		db_text(warnings),
 	};
 	int err = -ENOMEM;
 
-	if (conditions && tags && !unprinted)
+	if (conditions && tags && warnings && !unprinted)
 		err = lease_integer(
 			db,
 			"INSERT INTO run (session_id, test_id, test_name, "
@@ -77,15 +91,16 @@ static int insert_run(struct db *db, const struct run_new *run,
 			"interval_s, max_duration_s, created_at, attempt, "
 			"retry_of, retries_left, retry_box, callback_state, "
 			"project_run_id, project_position, callback_box, "
-			"test_print, callback_on, key_id, phase, status) "
+			"test_print, callback_on, key_id, warnings_json, phase, status) "
 			"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, "
 			"$10, $11, $12, $13, $14, $15, $16, $17, $18, $19, "
-			"$20, $21, $22, $23, $24, $25, $26, $27, 'queued', "
+			"$20, $21, $22, $23, $24, $25, $26, $27, $28, 'queued', "
 			"'running') "
 			"RETURNING id",
 			LEASE_PARAMS(params), ret_id);
 	free(conditions);
 	free(tags);
+	free(warnings);
 	return err;
 }
 #undef TEXT
@@ -161,6 +176,9 @@ static int take_turn(struct db *db, const struct run_new *run)
 
 	if (run->schedule)
 		return schedule_take(db, run->schedule, run->session_id, NULL,
+				     run->created_at);
+	if (run->capacity)
+		return capacity_take(db, run->capacity, run->session_id,
 				     run->created_at);
 	if (run->retry_of_id)
 		taken = lease_exec(db,

@@ -40,6 +40,7 @@ struct run_role {
 	json_t *spec;        /* stored encrypted, until the lease ends */
 };
 
+struct capacity_turn;
 struct run_limits;
 struct schedule_turn;
 
@@ -50,6 +51,7 @@ struct run_new {
 	json_t *conditions;
 	const char *report_mode;
 	const char *kiosk_id; /* NULL: none */
+	const char *warning;  /* what its start warns of; "": nothing */
 	uint32_t interval_s;
 	uint32_t max_duration_s;
 	int64_t created_at;
@@ -62,13 +64,14 @@ struct run_new {
 	int64_t project_run_id;               /* 0: none */
 	int64_t project_position;             /* of the test in it */
 	const struct schedule_turn *schedule; /* NULL: of no schedule */
+	const struct capacity_turn *capacity; /* NULL: no trial of a search */
 	struct run_limits *limits;            /* NULL: none are checked */
 };
 
 /**
  * Insert a run in phase `queued` and its leases in state `waiting`, in one
- * transaction. If the run is a further attempt, or the turn of a project run or
- * schedule, it takes that turn in the same transaction.
+ * transaction. If the run is a further attempt, or the turn of a project run,
+ * schedule or capacity search, it takes that turn in the same transaction.
  * @return 0; -EALREADY the turn was taken or called off; -EDQUOT a limit, as
  *         `limits` says; -EIO; -ENOMEM
  */

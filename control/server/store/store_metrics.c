@@ -163,29 +163,18 @@ static int test_row(const struct db_value *row, size_t columns, void *arg)
 
 /* The last run of a test is found by the index run_by_test: how many are stored
  * does not matter. */
-#define EACH_TEST                                                           \
-	"WITH last AS (SELECT t.id AS test_id, (SELECT r.id FROM run r "    \
-	"WHERE r.test_id = t.id AND " R_HAS_VERDICT " "                     \
-	"ORDER BY r.id DESC LIMIT 1) AS run_id FROM test t "                \
-	"ORDER BY t.id LIMIT $1), "                                         \
-	"figure AS (SELECT l.run_id, s.measure, "                           \
-	"sum(x.avg * x.n) / sum(x.n) AS mean, min(x.min) AS low, "          \
-	"max(x.max) AS high FROM last l JOIN series s ON "                  \
-	"s.run_id = l.run_id AND (s.measure = 'sip_pdd' OR "                \
-	"(s.dir = 'in' AND s.measure IN ('rtp_mos', 'rtp_lost_pct'))) "     \
-	"JOIN point x ON x.series_id = s.id JOIN run k ON k.id = l.run_id " \
-	"AND k.metrics_removed_at IS NULL GROUP BY l.run_id, s.measure) "   \
-	"SELECT p.name, t.name, r.status, r.stopped_at, "                   \
-	"r.stopped_at - r.started_at, mos.mean, mos.low, loss.mean, "       \
-	"pdd.mean, pdd.high FROM last l JOIN test t ON t.id = l.test_id "   \
-	"JOIN project p ON p.id = t.project_id "                            \
-	"LEFT JOIN run r ON r.id = l.run_id "                               \
-	"LEFT JOIN figure mos ON mos.run_id = r.id "                        \
-	"AND mos.measure = 'rtp_mos' "                                      \
-	"LEFT JOIN figure loss ON loss.run_id = r.id "                      \
-	"AND loss.measure = 'rtp_lost_pct' "                                \
-	"LEFT JOIN figure pdd ON pdd.run_id = r.id "                        \
-	"AND pdd.measure = 'sip_pdd' ORDER BY t.id"
+#define EACH_TEST                                                        \
+	"WITH last AS (SELECT t.id AS test_id, (SELECT r.id FROM run r " \
+	"WHERE r.test_id = t.id AND " R_HAS_VERDICT " "                  \
+	"ORDER BY r.id DESC LIMIT 1) AS run_id FROM test t "             \
+	"ORDER BY t.id LIMIT $1) "                                       \
+	"SELECT p.name, t.name, r.status, r.stopped_at, "                \
+	"r.stopped_at - r.started_at, v.mos, v.mos_min, v.loss_pct, "    \
+	"v.pdd_ms, v.pdd_max_ms FROM last l JOIN test t ON t.id = "      \
+	"l.test_id JOIN project p ON p.id = t.project_id "               \
+	"LEFT JOIN run r ON r.id = l.run_id "                            \
+	"LEFT JOIN run_verdict v ON v.run_id = r.id AND "                \
+	"r.metrics_removed_at IS NULL ORDER BY t.id"
 
 int store_each_test(struct store *s, store_test_h *test_h, void *arg)
 {

@@ -115,6 +115,37 @@ int store_project_run_create(struct store *s, const struct project_run_new *run,
 	return 0;
 }
 
+struct named {
+	int64_t id; /* 0: not found */
+	char *kiosk_id;
+};
+
+static int named_row(const struct db_value *row, size_t columns, void *arg)
+{
+	const char *kiosk = row[1].type == DB_TEXT ? row[1].bytes : "";
+	struct named *named = arg;
+
+	(void)columns;
+	named->id = row[0].integer;
+	return str_copy(named->kiosk_id, UUID_TEXT_BYTES, kiosk) < 0 ? -EIO : 0;
+}
+
+int store_project_run_find(struct store *s, const char *uuid, int64_t *ret_id,
+			   char ret_kiosk_id[static UUID_TEXT_BYTES])
+{
+	const struct db_value param = db_text(uuid);
+	struct named named = {.kiosk_id = ret_kiosk_id};
+	int err = db_query(store_reader(s),
+			   "SELECT id, kiosk_id FROM project_run "
+			   "WHERE uuid = $1",
+			   &param, 1, named_row, &named);
+
+	if (err < 0)
+		return err;
+	*ret_id = named.id;
+	return named.id ? 0 : -ENOENT;
+}
+
 struct polled {
 	int64_t id;
 	json_t *run;

@@ -2,6 +2,7 @@
 
 #include "control/server/store/audit_entry.h"
 #include "control/server/store/store_db.h"
+#include "control/server/store/store_point.h"
 #include "control/server/store/store_run_internal.h"
 
 #include <errno.h>
@@ -133,10 +134,6 @@ int store_removal_next(struct store *s, struct removal *ret)
 	"DELETE FROM " table " WHERE run_id = $1 AND id <= (SELECT max(id) " \
 	"FROM (SELECT id FROM " table " WHERE run_id = $1 ORDER BY id "      \
 	"LIMIT $2) AS chunk)"
-#define POINTS                                                         \
-	"DELETE FROM point WHERE series_id = $1 AND t <= (SELECT "     \
-	"max(t) FROM (SELECT t FROM point WHERE series_id = $1 ORDER " \
-	"BY t LIMIT $2) AS chunk)"
 #define UPLOADS                                                      \
 	"DELETE FROM upload WHERE lease_id = $1 AND seq <= (SELECT " \
 	"max(seq) FROM (SELECT seq FROM upload WHERE lease_id = $1 " \
@@ -158,31 +155,15 @@ static int delete_of(struct db *db, const char *sql, struct db_value owner,
 	return 0;
 }
 
-/* The points of a run's series, then the series: $1 the run. */
+/* The points of a run, then its series. */
 static int delete_series(struct db *db, int64_t run_id, int64_t *left)
 {
-	const struct db_value run = DB_I(run_id);
-	int err = 0;
+	int64_t deleted = points_delete(db, run_id, *left);
 
-	while (err == 0 && *left > 0) {
-		int64_t id = 0;
-		struct db_value series;
-		int rows = db_query(db,
-				    "SELECT id FROM series WHERE run_id = $1 "
-				    "ORDER BY id LIMIT 1",
-				    &run, 1, db_integer_row, &id);
-
-		if (rows <= 0)
-			return rows;
-		series = DB_I(id);
-		err = delete_of(db, POINTS, series, left);
-		if (err == 0 && *left > 0)
-			err = delete_of(db,
-					"DELETE FROM series WHERE id = $1 "
-					"AND $2 > 0",
-					series, left);
-	}
-	return err;
+	if (deleted < 0)
+		return (int)deleted;
+	*left -= deleted;
+	return delete_of(db, OF_RUN("series"), DB_I(run_id), left);
 }
 
 static int lease_row(const struct db_value *row, size_t columns, void *arg)

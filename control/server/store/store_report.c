@@ -2,8 +2,10 @@
 
 #include "base/buf.h"
 #include "control/server/store/record_db.h"
+#include "control/server/store/store_bounds.h"
 #include "control/server/store/store_db.h"
 #include "control/server/store/store_ingest.h"
+#include "control/server/store/store_point.h"
 #include "control/server/store/store_run_internal.h"
 #include "control/wire/json_text.h"
 #include "control/wire/measure.h"
@@ -80,6 +82,8 @@ static int run_row(const struct db_value *row, size_t columns, void *arg)
 	err |= json_object_set_new(
 		run->shown, "shards_lost",
 		json_integer(rest[9 + REMOVED_TIMES].integer));
+	err |= json_object_set_new(run->shown, "warnings",
+				   record_json(&rest[10 + REMOVED_TIMES]));
 	return check(err || !run->verdicts);
 }
 
@@ -99,7 +103,7 @@ int store_report_run(struct store *store, const char *session_id,
 		" phase, attempt, CAST(progress AS DOUBLE PRECISION), started_at,"
 		" stopped_at, interval_s, verdicts_json, test_id, project_id,"
 		" keep, metrics_removed_at, sip_removed_at, artifacts_removed_at,"
-		" metrics_thinned_at, shards_lost FROM run"
+		" metrics_thinned_at, shards_lost, warnings_json FROM run"
 		" WHERE session_id = $1 AND " RUN_SHOWN
 		" AND (CAST($2 AS TEXT) IS NULL OR kiosk_id = $2)";
 	const struct db_value params[] = {db_text(session_id),
@@ -300,103 +304,122 @@ int store_report_message_count(struct store *store, int64_t run_id,
 
 struct series_query {
 	struct writer *w;
-	int64_t series_id; /* whose points are being written; -1: none */
+	json_t *bounds; /* of store_bounds_read() */
+	int64_t left;   /* points that may still be written */
 };
 
-static void end_series(const struct series_query *q)
+/* Points of several leases at one time, taken together. */
+struct together {
+	int64_t t_s;
+	uint64_t n, least_n, most_n;
+	double min, max, sum; /* of avg * n */
+	double sum_min, sum_max;
+};
+
+static void take_point(struct together *t, const struct series_point *p)
 {
-	if (q->series_id < 0)
-		return;
-	writer_close(q->w, ']');
-	writer_close(q->w, '}');
-}
+	const struct distribution *d = &p->d;
 
-static void start_series(struct series_query *q, const struct db_value *row)
-{
-	enum measure m;
-
-	end_series(q);
-	q->series_id = row[0].integer;
-	writer_open(q->w, NULL, '{');
-	writer_text(q->w, "role", row[1].bytes);
-	writer_text(q->w, "dir", row[2].bytes);
-	writer_text(q->w, "measure", row[3].bytes);
-	writer_text(q->w, "unit",
-		    measure_parse(row[3].bytes, &m) ? measure_unit(m) : "");
-	writer_open(q->w, "points", '[');
-}
-
-static int point_row(const struct db_value *row, size_t columns, void *arg)
-{
-	struct series_query *q = arg;
-
-	(void)columns;
-	if (row[0].integer != q->series_id)
-		start_series(q, row);
-	writer_open(q->w, NULL, '{');
-	writer_integer(q->w, "t", row[4].integer);
-	writer_integer(q->w, "n", row[5].integer);
-	writer_real(q->w, "min", db_number(&row[6]));
-	writer_real(q->w, "avg", db_number(&row[7]));
-	writer_real(q->w, "max", db_number(&row[8]));
-	writer_close(q->w, '}');
-	return q->w->err;
+	if (t->n == 0 || d->min < t->min)
+		t->min = d->min;
+	if (t->n == 0 || d->max > t->max)
+		t->max = d->max;
+	if (t->n == 0 || d->n < t->least_n)
+		t->least_n = d->n;
+	if (d->n > t->most_n)
+		t->most_n = d->n;
+	t->t_s = p->t_s;
+	t->n += d->n;
+	t->sum += d->avg * (double)d->n;
+	t->sum_min += d->min;
+	t->sum_max += d->max;
 }
 
 /* Calls of shards are not samples of one set: those of a second add up. Each shard has the
  * mean of its seconds, of which the sum is exact where all have as many; the least and the most
  * of a sum are within the sums of these. */
-#define OF_CALLS "s.measure IN ('calls_active', 'calls_per_sec')"
-#define TAKEN_TOGETHER(bigint)                                                  \
-	" CASE WHEN " OF_CALLS " THEN max(n) ELSE CAST(sum(n) AS " bigint       \
-	") END AS n, CASE WHEN " OF_CALLS " AND min(n) = max(n) THEN "          \
-	"sum(min) ELSE min(min) END AS min, sum(avg * n) / CASE WHEN " OF_CALLS \
-	" THEN max(n) ELSE sum(n) END AS avg, CASE WHEN " OF_CALLS              \
-	" THEN sum(max) ELSE max(max) END AS max "
+static void add_up(struct together *t)
+{
+	t->n = t->most_n;
+	t->max = t->sum_max;
+	if (t->least_n == t->most_n)
+		t->min = t->sum_min;
+}
 
-/* Points of a run by series and time, those of several leases taken together. $3: a
- * JSON array of the names of measures, or NULL. PostgreSQL would sort all points, by
- * texts: there each series is read in the order of its index instead
- * (docs/internals/postgresql.md, "Large data"). */
-#define SERIES_ORDER \
-	" ORDER BY s.measure, s.role DESC, s.dir, s.id, p.t LIMIT $2"
-static const char sqlite_series[] =
-	"SELECT s.id, s.role, s.dir, s.measure, p.t," TAKEN_TOGETHER(
-		"INTEGER") "FROM series s JOIN point p ON p.series_id = s.id"
-			   " WHERE s.run_id = $1 AND " RUN_HAS(
-				   "metrics") " AND (CAST($3 AS TEXT) IS NULL OR s.measure IN "
-					      "(SELECT value FROM json_each($3)))"
-					      " GROUP BY s.id, s.role, s.dir, s.measure, "
-					      "p.t" SERIES_ORDER;
-static const char postgresql_series[] =
-	"SELECT s.id, s.role, s.dir, s.measure, p.t, p.n, p.min, p.avg, p.max"
-	" FROM (SELECT id, role, dir, measure FROM series"
-	" WHERE run_id = $1 AND " RUN_HAS(
-		"metrics") " AND (CAST($3 AS TEXT) IS NULL OR measure IN "
-			   "(SELECT json_array_elements_text(CAST($3 AS "
-			   "JSON)))) ORDER BY measure, role DESC, dir, id) s "
-			   "CROSS JOIN LATERAL (SELECT t," TAKEN_TOGETHER(
-				   "BIGINT") "FROM point WHERE "
-					     "series_id = s.id GROUP BY t ORDER BY t) "
-					     "p" SERIES_ORDER;
+static bool is_of_calls(const char *measure)
+{
+	return strcmp(measure, "calls_active") == 0 ||
+	       strcmp(measure, "calls_per_sec") == 0;
+}
 
-/* @param measures  a JSON array of names; NULL: all */
+static void write_together(struct writer *w, const struct together *t)
+{
+	writer_open(w, NULL, '{');
+	writer_integer(w, "t", t->t_s);
+	writer_integer(w, "n", (int64_t)t->n);
+	writer_real(w, "min", t->min);
+	writer_real(w, "avg", t->sum / (double)t->n);
+	writer_real(w, "max", t->max);
+	writer_close(w, '}');
+}
+
+static void write_points(struct series_query *q,
+			 const struct points_series *series)
+{
+	for (size_t i = 0; i < series->count && q->left > 0; q->left--) {
+		const int64_t t_s = series->points[i].p.t_s;
+		struct together t = {.n = 0};
+
+		while (i < series->count && series->points[i].p.t_s == t_s)
+			take_point(&t, &series->points[i++].p);
+		if (is_of_calls(series->measure))
+			add_up(&t);
+		write_together(q->w, &t);
+	}
+}
+
+/* @return 0; 1 there is no room for more; the writer's error */
+static int series_row(const struct points_series *series, void *arg)
+{
+	struct series_query *q = arg;
+	enum measure m;
+	double bound;
+
+	if (q->left <= 0)
+		return 1;
+	writer_open(q->w, NULL, '{');
+	writer_text(q->w, "role", series->role);
+	writer_text(q->w, "dir", series->dir);
+	writer_text(q->w, "measure", series->measure);
+	writer_text(q->w, "unit",
+		    measure_parse(series->measure, &m) ? measure_unit(m) : "");
+	if (store_bounds_find(q->bounds, series->role, series->dir,
+			      series->measure, &bound))
+		writer_real(q->w, "bound", bound);
+	writer_open(q->w, "points", '[');
+	write_points(q, series);
+	writer_close(q->w, ']');
+	writer_close(q->w, '}');
+	return q->w->err;
+}
+
+/* @param measures  ended by NULL; NULL: all */
 static int write_series(struct store *store, int64_t run_id,
-			const char *measures, struct writer *w,
+			const char *const *measures, struct writer *w,
 			const char *name)
 {
-	struct db *db = store_reader(store);
-	const char *sql = db_choose(db, sqlite_series, postgresql_series);
-	const struct db_value params[] = {DB_I(run_id), DB_I(REPORT_POINTS_MAX),
-					  db_text(measures)};
-	struct series_query q = {.w = w, .series_id = -1};
-	int rows;
+	const struct points_query query = {
+		.run_id = run_id, .measures = measures, .by_name = true};
+	struct series_query q = {.w = w, .left = REPORT_POINTS_MAX};
+	int err = store_bounds_read(store, run_id, &q.bounds);
 
+	if (err < 0)
+		return err;
 	writer_open(w, name, '[');
-	rows = db_query(db, sql, params, 3, point_row, &q);
-	end_series(&q);
+	err = points_read(store_reader(store), &query, series_row, &q);
 	writer_close(w, ']');
-	return rows < 0 ? rows : w->err;
+	json_decref(q.bounds);
+	return err < 0 ? err : w->err;
 }
 
 int store_report_series(struct store *store, int64_t run_id, struct writer *w,
@@ -408,17 +431,7 @@ int store_report_series(struct store *store, int64_t run_id, struct writer *w,
 int store_report_plots(struct store *store, int64_t run_id,
 		       const char *const *measures, struct writer *w)
 {
-	json_t *names = json_array();
-	char *text;
-	int err;
-
-	while (*measures)
-		json_array_append_new(names, json_string(*measures++));
-	text = json_dumps(names, JSON_COMPACT);
-	json_decref(names);
-	err = text ? write_series(store, run_id, text, w, NULL) : -ENOMEM;
-	free(text);
-	return err;
+	return write_series(store, run_id, measures, w, NULL);
 }
 
 /* ---- agents ---- */

@@ -72,8 +72,8 @@ int store_report_event_count(struct store *store, int64_t run_id,
 			     const char *kind, int64_t *ret);
 
 /**
- * Write an array of every series with its points {t, n, min, avg, max}. If
- * several agents share a role the points of one interval are merged. These
+ * Write an array of every series with its points {t, n, min, avg, max}, and its `bound`
+ * (store_bounds.h) where it has one. If several agents share a role the points of one interval are merged. These
  * figures merge exactly; percentiles would not and are left out.
  * @return 0; -EIO; or the writer's error
  */

@@ -24,6 +24,7 @@ static const struct box_column {
 	{"run", "callback_box", CALLBACK_BOX, false},
 	{"project_run", "callback_box", CALLBACK_BOX, false},
 	{"callback", "request_box", REQUEST_BOX, false},
+	{"capacity_search", "test_box", CAPACITY_BOX, false},
 	{"lease", "secret_box", LEASE_BOX, true},
 };
 

@@ -62,9 +62,8 @@ static int measure(struct store *s, struct size *size)
 {
 	static const char sql[] =
 		"SELECT (SELECT CAST(coalesce(sum(" ROW_BYTES
-		" + coalesce(length(p.sketch_json), 0)), 0) AS BIGINT) FROM "
-		"series s JOIN point p ON p.series_id = s.id WHERE s.run_id = "
-		"$1), (SELECT CAST(coalesce(sum(" ROW_BYTES
+		" + length(block)), 0) AS BIGINT) FROM point_block WHERE "
+		"run_id = $1), (SELECT CAST(coalesce(sum(" ROW_BYTES
 		" + length(message_json)), 0) AS BIGINT) FROM sip_message "
 		"WHERE run_id = $1), (SELECT CAST(coalesce(sum(size), 0) AS "
 		"BIGINT) FROM artifact WHERE run_id = $1), (SELECT "

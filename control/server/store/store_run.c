@@ -56,6 +56,7 @@ static const struct column columns[] = {
 	{"progress", "r.progress", NULL, COLUMN_REAL},
 	{"reduced", REDUCED, NULL, COLUMN_JSON},
 	{"shards_lost", "r.shards_lost", NULL, COLUMN_INT},
+	{"warnings", "r.warnings_json", NULL, COLUMN_JSON},
 	{"created_at", "r.created_at", NULL, COLUMN_TIME},
 	{"verdicts", "r.verdicts_json", NULL, COLUMN_JSON},
 	{"report_mode", "r.report_mode", NULL, COLUMN_TEXT},

@@ -2,8 +2,11 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "control/server/store/store_bounds.h"
 #include "control/server/store/store_db.h"
+#include "control/server/store/store_point.h"
 #include "control/wire/sketch.h"
+#include "control/wire/text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -67,12 +70,8 @@ int store_stats_dimensions(struct store *s, const struct stats_scope *scope,
 	return 0;
 }
 
-/* One record while the points of its agents are read. */
+/* One record while the points of its agents are taken together. */
 struct record {
-	char session_id[UUID_TEXT_BYTES];
-	char role[64];
-	char dir[8];
-	int64_t t;
 	unsigned points;
 	double n, min, max;
 	double sum;             /* of n * avg */
@@ -84,26 +83,20 @@ struct record {
 	struct sketch *sketch; /* NULL: none, or a point had none */
 };
 
-struct reading {
-	json_t *list;
-	struct record record;
-	bool open; /* record is being filled */
-	bool sums; /* calls of a second, which add up over agents */
+/* A record that is written, and its place among those of a run. */
+struct written {
+	int64_t t_s;
+	char role[64];
+	char dir[8];
+	json_t *json;
 };
 
-/* The columns of a row, in the order of the SELECT. */
-enum point_column {
-	COL_SESSION,
-	COL_ROLE,
-	COL_DIR,
-	COL_T,
-	COL_N,
-	COL_MIN,
-	COL_MAX,
-	COL_AVG,
-	COL_STDDEV,
-	COL_PERCENTILES,
-	COL_SKETCH = COL_PERCENTILES + PERCENTILES,
+struct reading {
+	json_t *list;
+	const char *session_id;
+	struct written *run; /* records of the run being read */
+	size_t count, room;
+	bool sums; /* calls of a second, which add up over agents */
 };
 
 static json_t *decimal(double value)
@@ -126,7 +119,7 @@ static void drop_sketch(struct record *r)
 	r->sketch = NULL;
 }
 
-static int merge_sketch(struct record *r, const struct db_value *v, bool first)
+static int merge_sketch(struct record *r, struct json_text text, bool first)
 {
 	json_t *encoded = NULL;
 
@@ -135,47 +128,33 @@ static int merge_sketch(struct record *r, const struct db_value *v, bool first)
 		if (!r->sketch)
 			return -ENOMEM;
 	}
-	if (v->type == DB_TEXT)
-		encoded = json_loadb(v->bytes, v->len, 0, NULL);
+	if (text.at)
+		encoded = json_loadb(text.at, text.len, 0, NULL);
 	if (r->sketch && wire_sketch_add(r->sketch, encoded))
 		drop_sketch(r); /* a point without a sketch: no percentiles */
 	json_decref(encoded);
 	return 0;
 }
 
-static int begin_record(struct record *r, const struct db_value *row)
+static int add_point(struct record *r, const struct series_point *p)
 {
-	memset(r, 0, sizeof(*r));
-	r->t = row[COL_T].integer;
-	r->least_n = INFINITY;
-	r->min = db_number(&row[COL_MIN]);
-	r->max = db_number(&row[COL_MAX]);
-	if (str_copy(r->session_id, sizeof(r->session_id),
-		     row[COL_SESSION].bytes) ||
-	    str_copy(r->role, sizeof(r->role), row[COL_ROLE].bytes) ||
-	    str_copy(r->dir, sizeof(r->dir), row[COL_DIR].bytes))
-		return -EIO;
-	return 0;
-}
+	const struct distribution *d = &p->d;
+	const double n = (double)d->n;
+	const double values[PERCENTILES] = {d->median, d->p75, d->p90, d->p95};
 
-static int add_point(struct record *r, const struct db_value *row)
-{
-	double n = db_number(&row[COL_N]);
-
-	r->avg = db_number(&row[COL_AVG]);
-	r->stddev = db_number(&row[COL_STDDEV]);
+	r->avg = d->avg;
+	r->stddev = d->stddev;
 	r->n += n;
 	r->least_n = fmin(r->least_n, n);
 	r->most_n = fmax(r->most_n, n);
-	r->sum_min += db_number(&row[COL_MIN]);
-	r->sum_max += db_number(&row[COL_MAX]);
+	r->sum_min += d->min;
+	r->sum_max += d->max;
 	r->sum += n * r->avg;
 	r->square += n * (r->stddev * r->stddev + r->avg * r->avg);
-	r->min = fmin(r->min, db_number(&row[COL_MIN]));
-	r->max = fmax(r->max, db_number(&row[COL_MAX]));
-	for (int i = 0; i < PERCENTILES; i++)
-		r->values[i] = db_number(&row[COL_PERCENTILES + i]);
-	return merge_sketch(r, &row[COL_SKETCH], r->points++ == 0);
+	r->min = fmin(r->min, d->min);
+	r->max = fmax(r->max, d->max);
+	memcpy(r->values, values, sizeof(values));
+	return merge_sketch(r, p->sketch, r->points++ == 0);
 }
 
 static json_t *percentile(const struct record *r, int i)
@@ -209,94 +188,215 @@ static void add_up_points(struct record *r)
 	drop_sketch(r);
 }
 
-/* Append the record that was read; releases its sketch. */
-static int end_record(struct reading *reading)
+/* @return a record of points that were taken together; releases their sketch */
+static json_t *write_record(const struct reading *reading,
+			    const struct points_series *series, int64_t t_s,
+			    struct record *r)
 {
-	struct record *r = &reading->record;
 	char time[CLOCK_TEXT_BYTES];
 	json_t *record;
 
-	if (!reading->open)
-		return 0;
-	reading->open = false;
 	if (r->points > 1 && r->n > 0)
 		(reading->sums ? add_up_points : merge_points)(r);
-	clock_format(time, r->t * NS_PER_S);
+	clock_format(time, t_s * NS_PER_S);
 	record = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}",
-			   "session_id", r->session_id, "role", r->role, "dir",
-			   r->dir, "time", time, "avg", decimal(r->avg), "min",
-			   decimal(r->min), "max", decimal(r->max), "stddev",
+			   "session_id", reading->session_id, "role",
+			   series->role, "dir", series->dir, "time", time,
+			   "avg", decimal(r->avg), "min", decimal(r->min),
+			   "max", decimal(r->max), "stddev",
 			   isnan(r->stddev) ? json_null() : decimal(r->stddev));
 	for (int i = 0; i < PERCENTILES; i++)
 		json_object_set_new(record, percentiles[i].name,
 				    percentile(r, i));
 	drop_sketch(r);
-	if (json_array_size(reading->list) >= STATS_RECORDS_MAX) {
-		json_decref(record);
+	return record;
+}
+
+static int add_record(struct reading *reading,
+		      const struct points_series *series, int64_t t_s,
+		      json_t *json)
+{
+	struct written *w;
+
+	if (json && json_array_size(reading->list) + reading->count >=
+			    STATS_RECORDS_MAX) {
+		json_decref(json);
 		return -EMSGSIZE;
 	}
-	return json_array_append_new(reading->list, record) ? -ENOMEM : 0;
+	if (json && reading->count == reading->room) {
+		size_t room = reading->room ? 2 * reading->room : 256;
+		struct written *more =
+			realloc(reading->run, room * sizeof(*reading->run));
+
+		if (!more) {
+			json_decref(json);
+			return -ENOMEM;
+		}
+		reading->run = more;
+		reading->room = room;
+	}
+	if (!json)
+		return -ENOMEM;
+	w = &reading->run[reading->count++];
+	*w = (struct written){.t_s = t_s, .json = json};
+	return str_copy(w->role, sizeof(w->role), series->role) ||
+			       str_copy(w->dir, sizeof(w->dir), series->dir)
+		       ? -EIO
+		       : 0;
 }
 
-static bool same_record(const struct record *r, const struct db_value *row)
-{
-	return r->t == row[COL_T].integer &&
-	       strcmp(r->session_id, row[COL_SESSION].bytes) == 0 &&
-	       strcmp(r->role, row[COL_ROLE].bytes) == 0 &&
-	       strcmp(r->dir, row[COL_DIR].bytes) == 0;
-}
-
-static int read_point(const struct db_value *row, size_t columns, void *arg)
+/* Points of one time are those of several agents. */
+static int read_series(const struct points_series *series, void *arg)
 {
 	struct reading *reading = arg;
 	int err = 0;
 
-	(void)columns;
-	if (!reading->open || !same_record(&reading->record, row)) {
-		err = end_record(reading);
+	for (size_t i = 0; i < series->count && err == 0;) {
+		const int64_t t_s = series->points[i].p.t_s;
+		struct record r = {
+			.min = INFINITY, .max = -INFINITY, .least_n = INFINITY};
+
+		while (i < series->count && series->points[i].p.t_s == t_s &&
+		       err == 0)
+			err = add_point(&r, &series->points[i++].p);
 		if (err == 0)
-			err = begin_record(&reading->record, row);
-		if (err)
-			return err;
-		reading->open = true;
+			err = add_record(
+				reading, series, t_s,
+				write_record(reading, series, t_s, &r));
+		drop_sketch(&r);
 	}
-	return add_point(&reading->record, row);
+	return err;
 }
 
-#define POINTS                                                                \
-	"SELECT r.session_id, s.role, s.dir, p.t, p.n, p.min, p.max, p.avg, " \
-	"p.stddev, p.median, p.p75, p.p90, p.p95, p.sketch_json "             \
-	"FROM run r JOIN series s ON s.run_id = r.id "                        \
-	"JOIN point p ON p.series_id = s.id "
-#define NARROWED                                                                             \
-	" AND r.metrics_removed_at IS NULL AND s.measure = $2 AND ($3 = '' OR s.role = $3) " \
-	"AND ($4 = '' OR s.dir = $4) "                                                       \
-	"ORDER BY r.id, p.t, s.role, s.dir, p.lease_id"
+static int compare_records(const void *a, const void *b)
+{
+	const struct written *x = a, *y = b;
+	int order;
+
+	if (x->t_s != y->t_s)
+		return x->t_s < y->t_s ? -1 : 1;
+	order = strcmp(x->role, y->role);
+	return order ? order : strcmp(x->dir, y->dir);
+}
+
+/* Append the records of a run, by time, or drop them. */
+static int end_run(struct reading *reading, int err)
+{
+	if (reading->count)
+		qsort(reading->run, reading->count, sizeof(*reading->run),
+		      compare_records);
+	for (size_t i = 0; i < reading->count; i++)
+		if (err)
+			json_decref(reading->run[i].json);
+		else if (json_array_append_new(reading->list,
+					       reading->run[i].json))
+			err = -ENOMEM;
+	reading->count = 0;
+	return err;
+}
+
+struct scope_run {
+	int64_t id;
+	char session_id[UUID_TEXT_BYTES];
+};
+
+struct scope_runs {
+	struct scope_run *all;
+	size_t count, room;
+};
+
+static int run_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct scope_runs *runs = arg;
+	struct scope_run *run;
+
+	(void)columns;
+	if (runs->count == runs->room) {
+		size_t room = runs->room ? 2 * runs->room : 16;
+		struct scope_run *more =
+			realloc(runs->all, room * sizeof(*runs->all));
+
+		if (!more)
+			return -ENOMEM;
+		runs->all = more;
+		runs->room = room;
+	}
+	run = &runs->all[runs->count++];
+	run->id = row[0].integer;
+	return str_copy(run->session_id, sizeof(run->session_id), row[1].bytes)
+		       ? -EIO
+		       : 0;
+}
+
+/* Runs whose metrics are there, by id. */
+static int find_runs(struct db *db, const struct stats_scope *scope,
+		     struct scope_runs *ret)
+{
+	const struct db_value id = DB_I(scope->id);
+	int err = db_query(
+		db,
+		scope->test ? "SELECT id, session_id FROM run WHERE test_id = "
+			      "$1 AND metrics_removed_at IS NULL ORDER BY id"
+			    : "SELECT id, session_id FROM run WHERE id = $1",
+		&id, 1, run_row, ret);
+
+	return err < 0 ? err : 0;
+}
+
+/* Give each record of a run its error bound, where it has one. */
+static int add_bounds(struct store *s, int64_t run_id, const char *measure,
+		      const json_t *list)
+{
+	json_t *bounds, *record;
+	double bound;
+	size_t i;
+	int err = store_bounds_read(s, run_id, &bounds);
+
+	if (err)
+		return err;
+	json_array_foreach(list, i, record)
+	{
+		if (!err &&
+		    store_bounds_find(bounds, text_of(record, "role"),
+				      text_of(record, "dir"), measure, &bound))
+			err = json_object_set_new(record, "bound",
+						  decimal(bound))
+				      ? -ENOMEM
+				      : 0;
+	}
+	json_decref(bounds);
+	return err;
+}
 
 int store_stats_data(struct store *s, const struct stats_scope *scope,
 		     const char *measure, const char *role, const char *dir,
 		     json_t **ret)
 {
-	const struct db_value params[] = {
-		DB_I(scope->id),
-		db_text(measure),
-		db_text(role ? role : ""),
-		db_text(dir ? dir : ""),
+	const char *const measures[] = {measure, NULL};
+	struct points_query query = {
+		.measures = measures,
+		.role = role && role[0] ? role : NULL,
+		.dir = dir && dir[0] ? dir : NULL,
 	};
 	struct reading reading = {
 		.list = json_array(),
 		.sums = strcmp(measure, "calls_active") == 0 ||
 			strcmp(measure, "calls_per_sec") == 0,
 	};
-	int err;
+	struct scope_runs runs = {.count = 0};
+	struct db *db = store_reader(s);
+	int err = reading.list ? find_runs(db, scope, &runs) : -ENOMEM;
 
-	err = db_query(store_reader(s),
-		       scope->test ? POINTS "WHERE r.test_id = $1" NARROWED
-				   : POINTS "WHERE r.id = $1" NARROWED,
-		       params, 4, read_point, &reading);
-	if (err >= 0)
-		err = end_record(&reading);
-	drop_sketch(&reading.record);
+	for (size_t i = 0; i < runs.count && err == 0; i++) {
+		query.run_id = runs.all[i].id;
+		reading.session_id = runs.all[i].session_id;
+		err = end_run(&reading,
+			      points_read(db, &query, read_series, &reading));
+	}
+	free(runs.all);
+	free(reading.run);
+	if (!err && !scope->test)
+		err = add_bounds(s, scope->id, measure, reading.list);
 	if (err) {
 		json_decref(reading.list);
 		return err;

@@ -30,9 +30,11 @@ struct thinning {
 	int64_t run_id;
 	char session_id[UUID_TEXT_BYTES];
 	int64_t interval_s; /* the new one */
-	/* what comes next: points of this series and later ones, from this time on */
+	/* what comes next: blocks of points (store_point.h) of this series behind that of
+	 * this lease and upload, and later series */
 	int64_t series_id;
-	int64_t t;
+	char lease_id[UUID_TEXT_BYTES];
+	int64_t seq;
 };
 
 /** Find the thinning to carry out next. @return 1; 0 there is none; -EIO */
@@ -40,7 +42,8 @@ int store_thinning_next(struct store *s, struct thinning *ret);
 
 /**
  * Merge the next points, and note how far it came. Points of which the distribution is
- * not known (no sketch) stay as they are, with others of their interval.
+ * not known (no sketch) stay as they are, with others of their interval. So does a series from
+ * a damaged block on.
  * @return 1 there is more, or another controller has done this part; 0 done; -EBUSY;
  *         -ENOTCONN; -ENOMEM; -EIO
  */

@@ -323,6 +323,49 @@ static void test_intervals_are_summed_up_by_their_samples(void **state)
 	json_decref(report);
 }
 
+#define BOUNDED(id, avg, bound)                                     \
+	"{\"run\":{\"id\":" id "},\"calls\":[{\"role\":\"caller\"," \
+	"\"established\":true,\"streams\":[{\"dir\":\"in\","        \
+	"\"jitter_ms\":{\"avg\":" avg "}" bound "}]}]}"
+
+/* Compare two runs: how the printed line says that the jitter changed. */
+static void jitter_changed(const char *before, const char *after,
+			   const char *line, const char *within)
+{
+	json_t *a = parsed(before), *b = parsed(after);
+	json_t *d = run_compare(a, b);
+	json_t *figure = json_array_get(
+		json_object_get(d, "figures"),
+		json_array_size(json_object_get(d, "figures")) - 1);
+	char *text = printed(run_compare_print, d, TERMINAL);
+	char *member = json_dumps(json_object_get(figure, "within_bounds"),
+				  JSON_ENCODE_ANY);
+
+	if (!strstr(text, line))
+		fail_msg("no %s in\n%s", line, text);
+	assert_string_equal(member ? member : "absent", within);
+	free(member);
+	free(text);
+	json_decref(d);
+	json_decref(a);
+	json_decref(b);
+}
+
+static void test_a_change_within_the_error_bounds_is_none(void **state)
+{
+	const char *before = BOUNDED("1", "1.8", ",\"jitter_bound_ms\":0.05");
+
+	(void)state;
+	jitter_changed(before,
+		       BOUNDED("2", "1.84", ",\"jitter_bound_ms\":0.011"),
+		       "1.8 ± 0.05  1.84 ± 0.02  within bounds\n", "true");
+	jitter_changed(before,
+		       BOUNDED("2", "1.9", ",\"jitter_bound_ms\":0.011"),
+		       "1.8 ± 0.05  1.9 ± 0.02     0.1\n", "false");
+	jitter_changed(before, BOUNDED("2", "1.81", ""),
+		       "1.8 ± 0.05   1.81    0.01\n", "absent");
+}
+
 #define VERDICT(text, passed, actual)                                   \
 	"{\"role\":\"callee\",\"text\":\"" text "\",\"passed\":" passed \
 	",\"expected\":\"at least 4\",\"actual\":\"" actual "\"}"
@@ -448,6 +491,7 @@ int main(void)
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_intervals_are_summed_up_by_their_samples),
 		cmocka_unit_test(test_what_differs_between_two_runs),
+		cmocka_unit_test(test_a_change_within_the_error_bounds_is_none),
 		cmocka_unit_test(test_outcomes_that_count),
 	};
 

@@ -32,7 +32,8 @@ struct target {
 	bool repeats;        /* the 200, with another version of its body */
 	double ringing_ms;   /* from INVITE to 180 */
 	double loss_pct, jitter_ms, mos;
-	const char *codec; /* of RTP */
+	double jitter_bound_ms; /* 0: not known */
+	const char *codec;      /* of RTP */
 	const char *agent;
 	const char *interval;  /* a parameter of the test */
 	const char *condition; /* text; failed where not empty */
@@ -193,6 +194,10 @@ static void figures(struct difference_run *run, const struct target *t)
 				  "mos_total", t->mos + noise(0.01),
 				  "jitter_ms", "avg",
 				  t->jitter_ms + fabs(noise(0.4))));
+	if (ok && t->jitter_bound_ms > 0)
+		json_object_set_new(
+			json_array_get(json_object_get(event, "streams"), 0),
+			"jitter_bound_ms", json_real(t->jitter_bound_ms));
 	assert_int_equal(difference_run_add_event(run, "caller", event), 0);
 	json_decref(event);
 }
@@ -407,6 +412,37 @@ PLANTED(retransmission, "retransmission", "OPTIONS was sent",
 PLANTED(repeated_response, "retransmission", "200 INVITE was received",
 	t.repeats = true)
 PLANTED(challenge, "message", "New message 407 INVITE", t.challenges = true)
+
+/* Error bounds that lie within each other: the jitter may not have changed at all. */
+static void test_names_no_change_within_the_error_bounds(void **state)
+{
+	struct target a = usual, b = usual;
+	const json_t *f;
+	json_t *all;
+	size_t i;
+
+	(void)state;
+	b.jitter_ms = 40;
+	a.jitter_bound_ms = 1;
+	b.jitter_bound_ms = 45;
+	for (unsigned calls = 1; calls <= 40; calls += 39) {
+		all = differences(&a, &b, calls);
+		json_array_foreach(json_object_get(all, "differences"), i, f)
+		{
+			assert_null(strstr(json_string_value(json_object_get(
+						   f, "sentence")),
+					   "Jitter"));
+		}
+		json_decref(all);
+	}
+	b.jitter_bound_ms = 0.2;
+	all = differences(&a, &b, 40);
+	assert_non_null(strstr(json_string_value(named(all, 0, "sentence")),
+			       " ± 1.00 ms and is "));
+	assert_non_null(strstr(json_string_value(named(all, 0, "sentence")),
+			       " ± 0.20 ms (40 and 40 values)"));
+	json_decref(all);
+}
 
 /* 183 before 180, and after it. */
 static void test_names_order(void **state)
@@ -653,6 +689,7 @@ int main(void)
 		cmocka_unit_test(test_names_delay),
 		cmocka_unit_test(test_names_loss),
 		cmocka_unit_test(test_names_jitter),
+		cmocka_unit_test(test_names_no_change_within_the_error_bounds),
 		cmocka_unit_test(test_names_agent),
 		cmocka_unit_test(test_names_parameter),
 		cmocka_unit_test(test_names_retransmission),

@@ -300,6 +300,47 @@ static void test_html_hostile_text_stays_text(void **state)
 	      LIST("<script", "<a onclick", "<img", "http-equiv=\"refresh\""));
 }
 
+/* A run whose agent knows how exact its loss and its MOS plot are. */
+static json_t *bounded_report(void)
+{
+	json_t *report = report_of("passed", "t", "", "x");
+	json_t *call = json_array_get(json_object_get(report, "calls"), 0);
+
+	json_object_set_new(json_array_get(json_object_get(call, "streams"), 0),
+			    "loss_bound_pct", json_real(0.021));
+	json_object_set_new(
+		json_array_get(json_object_get(report, "series"), 0), "bound",
+		json_real(0.5));
+	return report;
+}
+
+static void test_error_bounds_stand_beside_their_figures(void **state)
+{
+	static const char *const html[] = {
+		"<td>0.50 ± 0.03</td>",
+		"r in ± 0.50</span> (band: error bound of the tester)",
+		"<polygon class=\"s0\" points=\"56.0,",
+		NULL,
+	};
+	static const char *const junit[] = {
+		"<property name=\"r.loss_max_pct\" value=\"0.5\"/>",
+		"<property name=\"r.loss_bound_pct\" value=\"0.03\"/>",
+		NULL,
+	};
+	static const char *const none[] = {NULL};
+	static const char *const unbounded[] = {"bound", "±", "polygon class",
+						NULL};
+
+	(void)state;
+	check(rendered(RENDER_HTML, bounded_report(), 1 << 20), html, none);
+	check(rendered(RENDER_JUNIT, bounded_report(), 1 << 20), junit, none);
+	check(rendered(RENDER_HTML, report_of("passed", "t", "", "x"), 1 << 20),
+	      none, unbounded);
+	check(rendered(RENDER_JUNIT, report_of("passed", "t", "", "x"),
+		       1 << 20),
+	      none, unbounded);
+}
+
 static void test_links_are_http_only(void **state)
 {
 	json_t *report = report_of("passed", "t", "", "");
@@ -434,6 +475,7 @@ int main(void)
 		cmocka_unit_test(test_markdown_failed_run),
 		cmocka_unit_test(test_markdown_hostile_text_stays_text),
 		cmocka_unit_test(test_html_hostile_text_stays_text),
+		cmocka_unit_test(test_error_bounds_stand_beside_their_figures),
 		cmocka_unit_test(test_links_are_http_only),
 		cmocka_unit_test(test_large_reports_are_bounded_and_say_so),
 		cmocka_unit_test(test_markdown_with_the_most_failures_fits),

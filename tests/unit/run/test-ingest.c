@@ -8,6 +8,8 @@
 #include "control/server/store/db_postgresql.h"
 #include "control/server/store/store_db.h"
 #include "control/server/store/store_ingest.h"
+#include "control/server/store/store_point.h"
+#include "control/server/store/store_verdict.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -145,13 +147,16 @@ static void test_a_point_comes_back(void **state)
 	assert_string_equal(found.sketch, "{\"pos\":[[1,2]]}");
 }
 
-static int sketch_row(const struct db_value *row, size_t columns, void *arg)
+static int sketch_of(const struct points_series *series, void *arg)
 {
+	static const char sketch[] = "{\"pos\" : [[1,2.50]]}";
+	const struct json_text found = series->points[0].p.sketch;
+
 	(void)arg;
-	assert_int_equal(columns, 1);
-	assert_int_equal(row[0].type, DB_TEXT);
-	assert_string_equal(row[0].bytes, "{\"pos\" : [[1,2.50]]}");
-	return 0;
+	assert_int_equal(series->count, 1);
+	assert_int_equal(found.len, strlen(sketch));
+	assert_memory_equal(found.at, sketch, found.len);
+	return 1;
 }
 
 /* Blanks and digits too: nothing is printed anew. */
@@ -164,10 +169,11 @@ static void test_a_sketch_is_stored_as_it_came(void **state)
 		       "[" POINT("callee", "rtp_mos", 10, 7,
 				 ",\"sketch\": {\"pos\" : [[1,2.50]]}") "]"),
 		0);
-	assert_int_equal(db_query(store_reader(f->b.store),
-				  "SELECT sketch_json FROM point", NULL, 0,
-				  sketch_row, NULL),
-			 1);
+	assert_int_equal(
+		points_read(store_reader(f->b.store),
+			    &(struct points_query){.run_id = f->b.run_id},
+			    sketch_of, NULL),
+		1);
 }
 
 /* The lease's first point of a series and time stays, within an upload and in a
@@ -298,6 +304,185 @@ static void test_many_rows(void **state)
 			 MANY);
 }
 
+static int64_t blocks(struct fixture *f, bool of_uploads)
+{
+	int64_t found = -1;
+
+	assert_int_equal(
+		db_query(store_reader(f->b.store),
+			 of_uploads ? "SELECT count(*) FROM point_block WHERE "
+				      "series_id = 0"
+				    : "SELECT count(*) FROM point_block WHERE "
+				      "series_id <> 0",
+			 NULL, 0, db_integer_row, &found),
+		1);
+	return found;
+}
+
+struct expected {
+	const char *measures[2];
+	size_t series, count;
+};
+
+/* Point i of a measure has t 10 * i, n i + 1 and the average i / 3. */
+static int take_series(const struct points_series *series, void *arg)
+{
+	struct expected *e = arg;
+
+	assert_string_equal(series->measure, e->measures[e->series++]);
+	assert_int_equal(series->count, e->count);
+	for (size_t i = 0; i < series->count; i++) {
+		const struct series_point *p = &series->points[i].p;
+
+		assert_int_equal(p->t_s, 10 * i);
+		assert_int_equal(p->d.n, i + 1);
+		assert_true(p->d.avg == (double)i / 3);
+		assert_int_equal(p->sketch.len, 13 + (i > 9) + (i > 99));
+	}
+	return 0;
+}
+
+static void assert_points(struct fixture *f, size_t count)
+{
+	struct expected e = {{"rtp_mos", "sip_pdd"}, 0, count};
+
+	assert_int_equal(
+		points_read(store_reader(f->b.store),
+			    &(struct points_query){.run_id = f->b.run_id},
+			    take_series, &e),
+		0);
+	assert_int_equal(e.series, 2);
+	e = (struct expected){{"sip_pdd"}, 0, count};
+	assert_int_equal(
+		points_read(store_reader(f->b.store),
+			    &(struct points_query){
+				    .run_id = f->b.run_id,
+				    .measures = (const char *const[]){"sip_pdd",
+								      NULL}},
+			    take_series, &e),
+		0);
+	assert_int_equal(e.series, 1);
+}
+
+/* An upload of one interval, as an agent makes it. @param seq  i + 1 */
+static void upload_interval(struct fixture *f, int i)
+{
+	static const char format[] =
+		"{\"role\":\"callee\",\"dir\":\"in\",\"measure\":\"%s\","
+		"\"t\":%d,\"n\":%d,\"min\":0,\"max\":1,\"avg\":%.17g,"
+		"\"median\":0,\"p75\":0,\"p90\":0,\"p95\":0,\"stddev\":0,"
+		"\"sketch\":{\"p\":[[%d,1]]}}";
+	struct buf b;
+
+	buf_init(&b, 4096);
+	buf_print(&b, "[");
+	buf_print(&b, format, "rtp_mos", 10 * i, i + 1, (double)i / 3, i);
+	buf_print(&b, ",");
+	buf_print(&b, format, "sip_pdd", 10 * i, i + 1, (double)i / 3, i);
+	buf_print(&b, "]");
+	assert_int_equal(upload(f, i + 1, b.data), 0);
+	assert_false(f->result.duplicate);
+	/* an upload that is repeated is acknowledged again, and not stored again */
+	assert_int_equal(upload(f, i + 1, b.data), 0);
+	assert_true(f->result.duplicate);
+	buf_release(&b);
+}
+
+/* Uploads are folded into blocks of series; one that comes late is no exception. */
+static void test_uploads_are_folded(void **state)
+{
+	struct fixture *f = *state;
+	struct db *db;
+
+	for (int i = 0; i < POINTS_FOLD - 1; i++)
+		upload_interval(f, i);
+	assert_int_equal(blocks(f, true), POINTS_FOLD - 1);
+	assert_int_equal(blocks(f, false), 0);
+	assert_points(f, POINTS_FOLD - 1);
+	/* later ones come first */
+	for (int i = 3 * POINTS_FOLD - 1; i >= POINTS_FOLD - 1; i--)
+		upload_interval(f, i);
+	assert_int_equal(blocks(f, true), 0);
+	assert_int_equal(blocks(f, false), 2 * 3);
+	assert_points(f, 3 * POINTS_FOLD);
+	upload_interval(f, 3 * POINTS_FOLD);
+	assert_int_equal(blocks(f, true), 1);
+	assert_int_equal(store_write_begin(f->b.store, &db), 0);
+	assert_int_equal(
+		store_write_end(f->b.store, points_fold(db, f->b.run_id)), 0);
+	assert_int_equal(blocks(f, true), 0);
+	assert_int_equal(blocks(f, false), 2 * 4);
+	assert_points(f, 3 * POINTS_FOLD + 1);
+}
+
+/* A few uploads with much text: each sketch is longer than a point of any agent. */
+static void test_large_uploads_are_folded(void **state)
+{
+	enum {
+		SKETCH_BYTES = POINTS_FOLD_BYTES / 2
+	};
+	struct fixture *f = *state;
+	struct found found;
+	char *text = malloc(SKETCH_BYTES + 400);
+
+	for (int i = 0; i < 3; i++) {
+		int at = snprintf(text, 300,
+				  "["
+				  "{\"role\":\"callee\",\"dir\":\"in\","
+				  "\"measure\":\"rtp_mos\",\"t\":%d,\"n\":1,"
+				  "\"min\":0,\"max\":1,\"avg\":1,\"median\":0,"
+				  "\"p75\":0,\"p90\":0,\"p95\":0,\"stddev\":0,"
+				  "\"sketch\":{\"p\":\"",
+				  i);
+
+		memset(text + at, 'x', SKETCH_BYTES);
+		memcpy(text + at + SKETCH_BYTES, "\"}}]", 5);
+		assert_int_equal(upload(f, i + 1, text), 0);
+		assert_int_equal(blocks(f, true), i == 1 ? 0 : 1);
+	}
+	free(text);
+	found = points_of(f);
+	assert_int_equal(found.count, 3);
+	assert_int_equal(found.t_sum, 3);
+}
+
+static void test_a_damaged_block_is_an_error(void **state)
+{
+	struct fixture *f = *state;
+	struct found points = {.count = 0};
+	const struct db_value bytes = db_blob("\1\1\1\7\0\1", 6);
+	struct db *db;
+	int err;
+
+	upload_interval(f, 0);
+	upload_interval(f, 1);
+	assert_int_equal(store_write_begin(f->b.store, &db), 0);
+	err = db_query(db, "UPDATE point_block SET block = $1 WHERE seq = 2",
+		       &bytes, 1, NULL, NULL);
+	assert_int_equal(store_write_end(f->b.store, err), 1);
+	assert_int_equal(
+		store_run_points(f->b.store, f->b.run_id, take_point, &points),
+		-EBADMSG);
+	/* later uploads are taken, and the run can end */
+	for (int i = 2; i <= POINTS_FOLD; i++)
+		upload_interval(f, i);
+	assert_int_equal(blocks(f, true), POINTS_FOLD + 1);
+	assert_int_equal(blocks(f, false), 0);
+	assert_int_equal(store_write_begin(f->b.store, &db), 0);
+	err = db_query(db, "UPDATE run SET stopped_at = created_at", NULL, 0,
+		       NULL, NULL);
+	if (err == 1)
+		err = points_fold(db, f->b.run_id);
+	if (err == 0)
+		err = verdict_insert(db, f->b.run_id);
+	assert_int_equal(store_write_end(f->b.store, err), 0);
+	assert_int_equal(db_query(store_reader(f->b.store),
+				  "SELECT run_id FROM run_verdict WHERE mos IS "
+				  "NULL AND pdd_ms IS NULL",
+				  NULL, 0, NULL, NULL),
+			 1);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -309,6 +494,9 @@ int main(void)
 		CASE(test_an_upload_is_stored_whole_or_not),
 		CASE(test_an_empty_upload),
 		CASE(test_many_rows),
+		CASE(test_uploads_are_folded),
+		CASE(test_large_uploads_are_folded),
+		CASE(test_a_damaged_block_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

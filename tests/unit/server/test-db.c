@@ -121,7 +121,7 @@ static void test_values_come_back(void **state)
 static void test_loaded_values_come_back(void **state)
 {
 	static const char *const columns[] = {"p", "id", "name", "b", "v"};
-	const struct db_load load = {"t", columns, 5, NULL};
+	const struct db_load load = {"t", columns, 5, NULL, NULL};
 	struct fixture *f = *state;
 
 	assert_int_equal(db_begin(f->writer), 0);
@@ -158,7 +158,7 @@ static void test_loaded_values_come_back(void **state)
 static void test_a_refused_load(void **state)
 {
 	static const char *const columns[] = {"id", "name"};
-	const struct db_load load = {"t", columns, 2, NULL};
+	const struct db_load load = {"t", columns, 2, NULL, NULL};
 	struct fixture *f = *state;
 	int err;
 
@@ -188,7 +188,7 @@ static void test_a_load_leaves_out_what_is_there(void **state)
 {
 	static const char *const columns[] = {"name", "v", "b", "p"};
 	static const enum db_type types[] = {DB_TEXT, DB_REAL, DB_BLOB, DB_INT};
-	const struct db_load load = {"t", columns, 4, types};
+	const struct db_load load = {"t", columns, 4, types, "name"};
 	struct fixture *f = *state;
 	int64_t n = 0;
 
@@ -230,12 +230,40 @@ static void test_a_load_leaves_out_what_is_there(void **state)
 	assert_int_equal(n, 0);
 }
 
+/* Only the key that is named: a row with another key that is there, as an id that was given
+ * twice, fails, and so does any row if no key is named. */
+static void test_a_load_loses_no_row_in_silence(void **state)
+{
+	static const char *const columns[] = {"id", "name"};
+	static const enum db_type types[] = {DB_INT, DB_TEXT};
+	static const char *const keys[] = {"name", NULL};
+	static const char *const names[] = {"b", "a"};
+	struct fixture *f = *state;
+
+	assert_int_equal(insert(f->writer, "a"), 1);
+	for (size_t i = 0; i < 2; i++) {
+		const struct db_load load = {"t", columns, 2, types, keys[i]};
+		int err;
+
+		assert_int_equal(db_begin(f->writer), 0);
+		assert_int_equal(db_load_begin(f->writer, &load), 0);
+		err = db_load_row(f->writer,
+				  (struct db_value[]){DB_I(i ? 7 : 1),
+						      db_text(names[i])});
+		if (err == 0)
+			err = db_load_end(f->writer);
+		assert_int_equal(err, -EEXIST);
+		db_rollback(f->writer);
+	}
+	assert_int_equal(count(f->writer), 1);
+}
+
 /* References are checked all the same, and the transaction fails as a whole. */
 static void test_a_load_is_refused_by_a_reference(void **state)
 {
 	static const char *const columns[] = {"name", "p"};
 	static const enum db_type types[] = {DB_TEXT, DB_INT};
-	const struct db_load load = {"t", columns, 2, types};
+	const struct db_load load = {"t", columns, 2, types, NULL};
 	struct fixture *f = *state;
 	int err;
 
@@ -458,6 +486,7 @@ int main(void)
 		CASE(test_loaded_values_come_back),
 		CASE(test_a_refused_load),
 		CASE(test_a_load_leaves_out_what_is_there),
+		CASE(test_a_load_loses_no_row_in_silence),
 		CASE(test_a_load_is_refused_by_a_reference),
 		CASE(test_empty_blob_is_not_null),
 		CASE(test_errors_are_told_apart),

@@ -4,6 +4,7 @@
  */
 #include "base/str.h"
 #include "control/server/store/store_db.h"
+#include "control/server/store/store_point.h"
 #include "control/server/store/store_retention.h"
 #include "control/server/store/store_secret.h"
 #include "control/server/store/store_thinning.h"
@@ -29,6 +30,7 @@ struct fixture {
 	struct store *store;
 	int64_t run_id;
 	uint32_t random;
+	int64_t seq;        /* of the last upload */
 	struct db *filling; /* the transaction of many rows; or NULL */
 };
 
@@ -155,22 +157,28 @@ static void add_point(struct fixture *f, int64_t series_id, int64_t t,
 		text = json_dumps(encoded, JSON_COMPACT);
 		json_decref(encoded);
 	}
-	const struct db_value params[] = {
-		DB_I(series_id),
-		DB_I(t),
-		db_text(lease),
-		DB_I(SAMPLES),
-		DB_R(low),
-		DB_R(high),
-		DB_R(sum / SAMPLES),
-		DB_R(fmin(fmax(sketch_quantile(&sketch, 0.5), low), high)),
-		DB_R(sqrt(square / SAMPLES)),
-		db_text(text)};
-	execute(f,
-		"INSERT INTO point (series_id, t, lease_id, n, min, max, avg, "
-		"median, p75, p90, p95, stddev, sketch_json) VALUES ($1, $2, "
-		"$3, $4, $5, $6, $7, $8, $8, $8, $8, $9, $10)",
-		params, 10);
+	const double median =
+		fmin(fmax(sketch_quantile(&sketch, 0.5), low), high);
+	const struct point_entry entry = {
+		series_id,
+		{.t_s = t,
+		 .d = {.n = SAMPLES,
+		       .min = low,
+		       .max = high,
+		       .avg = sum / SAMPLES,
+		       .median = median,
+		       .p75 = median,
+		       .p90 = median,
+		       .p95 = median,
+		       .stddev = sqrt(square / SAMPLES)},
+		 .sketch = {text, text ? strlen(text) : 0}}};
+	const struct points_upload upload = {.run_id = f->run_id,
+					     .lease_id = lease,
+					     .seq = ++f->seq,
+					     .entries = &entry,
+					     .count = 1};
+
+	assert_int_equal(points_add(f->filling, &upload), 0);
 	free(text);
 }
 
@@ -181,39 +189,52 @@ struct figures {
 	struct sketch sketch;
 };
 
-static int figures_row(const struct db_value *row, size_t columns, void *arg)
-{
-	struct figures *ret = arg;
-	const double n = db_number(&row[0]), avg = db_number(&row[3]);
-	const double stddev = db_number(&row[4]);
+struct figures_query {
+	int64_t series_id;
+	const char *lease;
+	struct figures *ret;
+};
 
-	(void)columns;
+static void add_figures(struct figures *ret, const struct series_point *p)
+{
+	const double n = (double)p->d.n, avg = p->d.avg, stddev = p->d.stddev;
+
 	ret->points++;
-	ret->n += row[0].integer;
-	ret->min = fmin(ret->min, db_number(&row[1]));
-	ret->max = fmax(ret->max, db_number(&row[2]));
+	ret->n += (int64_t)p->d.n;
+	ret->min = fmin(ret->min, p->d.min);
+	ret->max = fmax(ret->max, p->d.max);
 	ret->sum += n * avg;
 	ret->square += n * (stddev * stddev + (avg - 8000) * (avg - 8000));
-	if (row[5].type == DB_TEXT) {
-		json_t *encoded = json_loadb(row[5].bytes, row[5].len, 0, NULL);
+	if (p->sketch.at) {
+		json_t *encoded =
+			json_loadb(p->sketch.at, p->sketch.len, 0, NULL);
 
 		assert_int_equal(wire_sketch_add(&ret->sketch, encoded), 0);
 		json_decref(encoded);
 	}
+}
+
+static int figures_of(const struct points_series *series, void *arg)
+{
+	const struct figures_query *q = arg;
+
+	for (size_t i = 0; i < series->count && series->id == q->series_id; i++)
+		if (strcmp(series->points[i].lease_id, q->lease) == 0)
+			add_figures(q->ret, &series->points[i].p);
 	return 0;
 }
 
 static void read_figures(struct fixture *f, int64_t series_id,
 			 const char *lease, struct figures *ret)
 {
-	const struct db_value params[] = {DB_I(series_id), db_text(lease)};
+	struct figures_query q = {series_id, lease, ret};
 
 	*ret = (struct figures){.min = INFINITY, .max = -INFINITY};
-	assert_true(
-		db_query(store_reader(f->store),
-			 "SELECT n, min, max, avg, stddev, sketch_json "
-			 "FROM point WHERE series_id = $1 AND lease_id = $2",
-			 params, 2, figures_row, ret) >= 0);
+	assert_int_equal(
+		points_read(store_reader(f->store),
+			    &(struct points_query){.run_id = f->run_id},
+			    figures_of, &q),
+		0);
 }
 
 static void assert_same(const struct figures *a, const struct figures *b)
@@ -248,10 +269,22 @@ static int carry_out(struct fixture *f)
 	return steps;
 }
 
-#define BYTES                                                                   \
-	"SELECT CAST(coalesce(sum(115 + coalesce(length(p.sketch_json), 0)), "  \
-	"0) AS BIGINT) FROM series s JOIN point p ON p.series_id = s.id WHERE " \
-	"s.run_id = $1"
+#define BYTES                                                                \
+	"SELECT CAST(coalesce(sum(115 + length(block)), 0) AS BIGINT) FROM " \
+	"point_block WHERE run_id = $1"
+
+static int wrong_points(const struct points_series *series, void *arg)
+{
+	int *wrong = arg;
+
+	for (size_t i = 0; i < series->count; i++) {
+		const struct series_point *p = &series->points[i].p;
+
+		*wrong += p->t_s % 10 != 0 || p->d.median < p->d.min ||
+			  p->d.p95 > p->d.max || p->d.p75 < p->d.median;
+	}
+	return 0;
+}
 
 /* Two agents, 3000 s: more points than a transaction merges. */
 static void test_figures_stay(void **state)
@@ -260,6 +293,7 @@ static void test_figures_stay(void **state)
 	struct figures before[2], after;
 	struct fixture *f = *state;
 	struct db_value bytes[2];
+	int wrong = 0;
 
 	fill(f);
 	add_run(f, 1);
@@ -288,11 +322,12 @@ static void test_figures_stay(void **state)
 		assert_int_equal(after.points, 300);
 		assert_same(&before[i], &after);
 	}
-	assert_int_equal(integer(f, "SELECT count(*) FROM point p JOIN series "
-				    "s ON s.id = p.series_id WHERE s.run_id = "
-				    "$1 AND (p.t % 10 <> 0 OR p.median < p.min "
-				    "OR p.p95 > p.max OR p.p75 < p.median)"),
-			 0);
+	assert_int_equal(
+		points_read(store_reader(f->store),
+			    &(struct points_query){.run_id = f->run_id},
+			    wrong_points, &wrong),
+		0);
+	assert_int_equal(wrong, 0);
 	/* a point alone in its interval stays as it is, at its begin */
 	read_figures(f, 2, leases[0], &after);
 	assert_int_equal(after.n, SAMPLES);
@@ -330,11 +365,11 @@ static void test_interrupted(void **state)
 	assert_same(&before, &after);
 	/* one that began before the other one wrote does not write */
 	assert_int_equal(store_thinning_next(f->store, &next), 1);
-	assert_true(next.t > t.t);
+	assert_true(next.seq > t.seq);
 	assert_int_equal(store_thinning_step(f->store, &stale), 1);
 	assert_int_equal(store_thinning_next(f->store, &t), 1);
 	assert_int_equal(t.series_id, next.series_id);
-	assert_int_equal(t.t, next.t);
+	assert_int_equal(t.seq, next.seq);
 	read_figures(f, 1, "lease", &after);
 	assert_same(&before, &after);
 	carry_out(f);
@@ -385,6 +420,35 @@ static void test_without_sketches(void **state)
 	assert_same(&before, &after);
 }
 
+/* A series with a damaged block stays as it is; the others do not wait for it. */
+static void test_a_damaged_block(void **state)
+{
+	struct fixture *f = *state;
+	const struct db_value bytes = db_blob("\1\1\1\7\0\1", 6);
+	struct figures before, after;
+
+	fill(f);
+	add_run(f, 1);
+	for (int64_t series = 1; series <= 2; series++) {
+		add_series(f, series, series == 1 ? "rtp_mos" : "sip_pdd");
+		for (int64_t i = 0; i < 20; i++)
+			add_point(f, series, T0 + i, "lease", true);
+	}
+	filled(f);
+	read_figures(f, 2, "lease", &before);
+	begin(f);
+	execute(f, "UPDATE point_block SET block = $1 WHERE series_id = 1",
+		&bytes, 1);
+	carry_out(f);
+	assert_int_equal(integer(f, "SELECT count(*) FROM thinning WHERE "
+				    "run_id = $1"),
+			 0);
+	execute(f, "DELETE FROM point_block WHERE series_id = 1", NULL, 0);
+	read_figures(f, 2, "lease", &after);
+	assert_int_equal(after.points, 2);
+	assert_same(&before, &after);
+}
+
 static void test_left_alone(void **state)
 {
 	struct fixture *f = *state;
@@ -422,6 +486,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_least_multiple, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_without_sketches, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_a_damaged_block, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_left_alone, setup,
 						teardown),

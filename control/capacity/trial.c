@@ -1,4 +1,4 @@
-#include "control/cli/capacity/trial.h"
+#include "control/capacity/trial.h"
 
 #include "base/str.h"
 #include "control/wire/text.h"
@@ -96,7 +96,35 @@ json_t *trial_overrides(const struct trial_plan *plan, double load)
 	return fields;
 }
 
+double trial_step(const struct trial_plan *plan, double min, double width)
+{
+	double fine = pow(10, floor(log10(min * width / 4)));
+
+	return plan->is_rate ? fmax(fine, TRIAL_RATE_MIN) : 1;
+}
+
 /* ---- the verdict ---- */
+
+static const char *const outcomes[] = {
+	[SEARCH_HELD] = "held",
+	[SEARCH_FAILED] = "failed",
+	[SEARCH_SATURATED] = "saturated",
+};
+
+const char *trial_outcome_name(enum search_outcome outcome)
+{
+	return outcomes[outcome];
+}
+
+int trial_outcome_parse(const char *name, enum search_outcome *ret)
+{
+	for (size_t i = 0; i < sizeof(outcomes) / sizeof(*outcomes); i++)
+		if (strcmp(outcomes[i], name) == 0) {
+			*ret = (enum search_outcome)i;
+			return 0;
+		}
+	return -EINVAL;
+}
 
 /* The tester could not do it: the agent's own evidence, or its range of ports. */
 static bool is_tester(const char *sentence)

@@ -1,9 +1,9 @@
 /**
  * One trial of a capacity search: what its run overrides in the test, and what the finished run says
- * about the load. Pure. Thread: main.
+ * about the load. Pure. Thread: any.
  */
-#ifndef OFFHOOK_CONTROL_CLI_CAPACITY_TRIAL_H
-#define OFFHOOK_CONTROL_CLI_CAPACITY_TRIAL_H
+#ifndef OFFHOOK_CONTROL_CAPACITY_TRIAL_H
+#define OFFHOOK_CONTROL_CAPACITY_TRIAL_H
 
 #include "control/capacity/search.h"
 
@@ -47,6 +47,14 @@ json_t *trial_overrides(const struct trial_plan *plan, double load);
 
 /** Calls of a trial. They are at most TRIAL_TOTAL_MAX, unless the plan asks for too much. */
 double trial_calls(const struct trial_plan *plan, double load);
+
+/** A round number of which many are in the narrowest interval; 1 for calls at a time. */
+double trial_step(const struct trial_plan *plan, double min, double width);
+
+/** "held", "failed" or "saturated". */
+const char *trial_outcome_name(enum search_outcome outcome);
+/** @return 0; -EINVAL there is no such outcome */
+int trial_outcome_parse(const char *name, enum search_outcome *ret);
 
 struct trial_verdict {
 	enum search_outcome outcome;

@@ -1,5 +1,5 @@
 /* A trial of a capacity search: what it overrides, and what its run says. */
-#include "control/cli/capacity/trial.h"
+#include "control/capacity/trial.h"
 
 #include <errno.h>
 #include <setjmp.h>

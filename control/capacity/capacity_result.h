@@ -1,14 +1,13 @@
 /**
- * What a capacity search found: as text, as JSON, as an exit status. Pure. Thread: main.
+ * What a capacity search found: as a sentence, as JSON. Pure. Thread: any.
  */
-#ifndef OFFHOOK_CONTROL_CLI_CAPACITY_CAPACITY_RESULT_H
-#define OFFHOOK_CONTROL_CLI_CAPACITY_CAPACITY_RESULT_H
+#ifndef OFFHOOK_CONTROL_CAPACITY_CAPACITY_RESULT_H
+#define OFFHOOK_CONTROL_CAPACITY_CAPACITY_RESULT_H
 
 #include "control/capacity/search.h"
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stdio.h>
 
 /* Everything is borrowed. */
 struct capacity_result {
@@ -45,13 +44,11 @@ const char *capacity_result_cause(const struct capacity_result *o,
 const char *capacity_result_sentence(const struct capacity_result *o,
 				     const struct search_result *r);
 
-void capacity_result_print(FILE *out, const struct capacity_result *o);
+/** The trials, with what is in `runs` of each.
+ * @return new array (docs/reference/capacity.md); NULL: out of memory */
+json_t *capacity_result_trials(const struct capacity_result *o);
 
-/** @return new object (docs/reference/capacity.md); NULL: out of memory */
+/** @return new object, `result` of docs/reference/capacity.md; NULL: out of memory */
 json_t *capacity_result_json(const struct capacity_result *o);
-
-/** @return exit status: 0 found, and not below `least`; 1 below it, or the lowest load
- * fails; 3 not known */
-int capacity_result_exit(const struct capacity_result *o);
 
 #endif
