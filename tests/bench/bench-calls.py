@@ -143,7 +143,8 @@ class Timers:
 class Engine:
     """offhook-agent --engine: lines of JSON on a socket."""
 
-    def __init__(self, build, role, steps, rtp, sip_port=0, scheduling="auto", rtp_max=None, share=None):
+    def __init__(self, build, role, steps, rtp, sip_port=0, scheduling="auto", rtp_max=None, share=None,
+                 bind="127.0.0.1", interval_s=10, prefix=(), max_duration_s=3600):
         ours, theirs = socket.socketpair()
         self._socket = ours
         self._pending = b""
@@ -153,13 +154,13 @@ class Engine:
         def child():
             os.dup2(theirs.fileno(), ENGINE_FD)
         self.process = subprocess.Popen(
-            [str(build / "offhook-agent"), f"--engine={ENGINE_FD}"], preexec_fn=child,
+            [*prefix, str(build / "offhook-agent"), f"--engine={ENGINE_FD}"], preexec_fn=child,
             close_fds=False, stderr=subprocess.DEVNULL)
         theirs.close()
         self.send({"type": "job", "spec": {
-            "session_id": UUID, "role": role, "attempt": 1, "interval_s": 10,
-            "max_duration_s": 3600, "record": "none", "steps": steps}, "engine": {
-                "bind": "127.0.0.1", "sip_port": sip_port, "rtp_min": rtp, "rtp_max": rtp_max or rtp + 4999,
+            "session_id": UUID, "role": role, "attempt": 1, "interval_s": interval_s,
+            "max_duration_s": max_duration_s, "record": "none", "steps": steps}, "engine": {
+                "bind": bind, "sip_port": sip_port, "rtp_min": rtp, "rtp_max": rtp_max or rtp + 4999,
                 "media_scheduling": scheduling}, **({"share": share} if share else {})})
 
     def send(self, message):

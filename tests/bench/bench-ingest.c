@@ -1,7 +1,8 @@
 /*
  * Rows a second through the store's ingest, next to a peer: a loop that only
- * gives the same rows to the database's own library, into a table of the same
- * form without references, in transactions of the same size. The two take turns.
+ * gives the same rows to the database's own library, into a table with a row a
+ * point or event, without references, in transactions of the same size. The two
+ * take turns.
  * Processor time, of this process and of the server's, is what other load affects
  * least.
  *
@@ -41,15 +42,15 @@ static const struct table {
 	const char *name, *columns;
 	size_t count;
 } tables[] = {
-	{"point",
+	{"peer_point",
 	 "series_id, t, lease_id, n, min, max, avg, median, p75, p90, p95, "
 	 "stddev, sketch_json",
 	 13},
-	{"point",
+	{"peer_point",
 	 "series_id, t, lease_id, n, min, max, avg, median, p75, p90, p95, "
 	 "stddev, sketch_json",
 	 13},
-	{"event", "run_id, lease_id, role, t_us, event_json, kind", 6},
+	{"peer_event", "run_id, lease_id, role, t_us, event_json, kind", 6},
 };
 
 /* What both sides store: the upload, and the rows that it makes. */
@@ -206,6 +207,16 @@ static void peer_sql(struct peer *p, const char *sql)
 	PQclear(result);
 }
 
+/* One row for each point, stored next to the other points of its series. */
+#define PEER_POINT                                                          \
+	"CREATE TABLE peer_point (series_id BIGINT NOT NULL, t BIGINT NOT " \
+	"NULL, lease_id TEXT NOT NULL, n BIGINT NOT NULL, min DOUBLE "      \
+	"PRECISION NOT NULL, max DOUBLE PRECISION NOT NULL, avg DOUBLE "    \
+	"PRECISION NOT NULL, median DOUBLE PRECISION NOT NULL, p75 DOUBLE " \
+	"PRECISION NOT NULL, p90 DOUBLE PRECISION NOT NULL, p95 DOUBLE "    \
+	"PRECISION NOT NULL, stddev DOUBLE PRECISION NOT NULL, "            \
+	"sketch_json TEXT, PRIMARY KEY (series_id, t, lease_id))"
+
 static void peer_open(struct peer *p, const struct arguments *a,
 		      const struct bench *b)
 {
@@ -217,8 +228,7 @@ static void peer_open(struct peer *p, const struct arguments *a,
 		p->pg = PQconnectdb(a->peer);
 		if (PQstatus(p->pg) != CONNECTION_OK)
 			fail(a->peer, PQerrorMessage(p->pg));
-		peer_sql(p, "CREATE TABLE peer_point (LIKE point INCLUDING "
-			    "ALL)");
+		peer_sql(p, PEER_POINT);
 		peer_sql(p, "CREATE TABLE peer_event (LIKE event INCLUDING "
 			    "ALL)");
 		return;
@@ -230,6 +240,8 @@ static void peer_open(struct peer *p, const struct arguments *a,
 		fail(a->peer, sqlite3_errmsg(p->sq));
 	peer_sql(p, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 		    "PRAGMA mmap_size = 0; PRAGMA foreign_keys = OFF");
+	peer_sql(p, PEER_POINT " WITHOUT ROWID");
+	peer_sql(p, "ALTER TABLE event RENAME TO peer_event");
 }
 
 static void peer_close(struct peer *p)
@@ -284,7 +296,7 @@ static void put_postgresql(struct peer *p, const struct table *t,
 	PGresult *result;
 	char sql[512];
 
-	snprintf(sql, sizeof(sql), "COPY peer_%s (%s) FROM STDIN", t->name,
+	snprintf(sql, sizeof(sql), "COPY %s (%s) FROM STDIN", t->name,
 		 t->columns);
 	peer_sql(p, "BEGIN");
 	result = PQexec(p->pg, sql);

@@ -123,7 +123,7 @@ class Lab:
 
     def evidence(self, run):
         """What is stored of the leases and of the call that the sentence names."""
-        call = re.search(r"call ([AB]-\d+)", run["result_description"])
+        call = re.search(r"the first is ([AB]-\d+)", run["result_description"])
         with self.open_database(self.controllers[0].conf["database"]) as db:
             leases = db.execute(
                 "SELECT l.role, l.shard, l.state, l.outcome, l.next_seq, l.last_seq, l.agent_name, l.epoch, (SELECT count(*) FROM "
@@ -200,7 +200,7 @@ class Account:
     def add(self, run):
         problems, calls = [], self.check_calls(run)
         problems += calls[1]
-        if run["status"] not in ("passed", "errored"):
+        if run["status"] not in ("passed", "errored") or "never reported how" in run["result_description"]:
             problems.append(f"status {run['status']}: {run['result_description']}")
             problems += self.lab.evidence(run)
         if run["status"] != "passed" and not run["result_description"]:

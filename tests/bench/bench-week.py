@@ -1,14 +1,13 @@
 #!/usr/bin/python3
-"""A week of runs in PostgreSQL: how long reports and lists take, and whether partitions of `point` by time would help.
+"""A week of runs in PostgreSQL: how long reports and lists take.
 
 Fills a database by SQL: RUNS runs of the last seven days with 50 series of 10 points, one run in 100 with 200 points
-a series; 10 calls and 20 SIP messages each. Then asks the controller for reports of runs chosen at random and for
-pages of lists: median, 99th percentile, processor time of controller and server. At last the points are copied into a
-table of 12 partitions, and the statements that read, insert and delete points are timed by EXPLAIN on both.
+a series; 10 calls and 20 SIP messages each. The points are in blocks of a series, as uploads that were folded. Then asks
+the controller for reports of runs chosen at random, for one measure of a run, and for pages of lists: median, 99th
+percentile, processor time of controller and server.
 
 Usage: bench-week.py BUILD [RUNS [REQUESTS]]         16800 runs are 10^7 points
 """
-import json
 import os
 import random
 import re
@@ -20,12 +19,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
 import postgresql  # noqa: E402
+import stored_points  # noqa: E402
 
 # what is read is measured: the fill need not wait for the disk
 postgresql.SETTINGS.update(shared_buffers="'1GB'", max_wal_size="'8GB'", wal_level="minimal", max_wal_senders="0",
                            maintenance_work_mem="'512MB'", checkpoint_timeout="'30min'")
 
-DAYS, SERIES, TESTS, PARTITIONS = 7, 50, 1000, 12
+DAYS, SERIES, TESTS = 7, 50, 1000
 REPORT_MS, LIST_MS = 200, 50
 LISTS = ["/runs?count=100", "/runs?count=100&filtername=test_name&filterval=test%20500",
          "/runs?count=100&filtername=session_status&filterval=failed", "/tests/verdicts?state=failed&count=50",
@@ -34,7 +34,10 @@ POINTS_OF = "CASE WHEN r % 100 = 0 THEN 200 ELSE 10 END"
 LEASE = "CAST(CAST(md5(CAST(r AS TEXT)) AS UUID) AS TEXT)"
 START = f"extract(epoch FROM now())::BIGINT - {DAYS * 86400} + CAST(r AS BIGINT) * {DAYS * 86400} / %(runs)s"
 FILL = [
-    "ALTER TABLE point DROP CONSTRAINT point_pkey, DROP CONSTRAINT IF EXISTS point_series_id_fkey",
+    "CREATE FUNCTION varint(v BIGINT) RETURNS BYTEA LANGUAGE plpgsql IMMUTABLE AS $$ DECLARE found BYTEA := ''; BEGIN "
+    "WHILE v >= 128 LOOP found := found || set_byte('\\x00', 0, CAST(v & 127 | 128 AS INTEGER)); v := v >> 7; END LOOP; "
+    "RETURN found || set_byte('\\x00', 0, CAST(v AS INTEGER)); END $$",
+    "ALTER TABLE point_block DROP CONSTRAINT point_block_pkey, DROP CONSTRAINT point_block_run_id_fkey",
     "INSERT INTO agent_pool (id, name, join_token_hash, created_at, updated_at) VALUES (1, 'pool', '\\x00', 0, 0)",
     "INSERT INTO project (id, name, created_at, updated_at) SELECT p, 'project ' || p, 0, 0 FROM generate_series(1, 10) p",
     "INSERT INTO test (id, project_id, name, tags_json, scenario, agentpool_id, steps_json, created_at, updated_at) "
@@ -60,11 +63,14 @@ FILL = [
     "\"127.0.0.1:5060\",\"peer\":\"127.0.0.1:5062\",\"data\":\"OPTIONS sip:a@example.org SIP/2.0\\r\\nCall-ID: c' || m || "
     "'\\r\\nCSeq: 1 OPTIONS\\r\\n' || repeat('X-Header: some value\\r\\n', 10) || '\\r\\n\"}' "
     "FROM generate_series(1, %(runs)s) r, generate_series(1, 20) m",
-    "INSERT INTO point SELECT (r - 1) * 50 + s, $START + 10 * k, $LEASE, 10, 1, 3, 2 + 0.1 * (s % 10), 2, 2.5, 2.75, "
-    f"2.9, 0.3, NULL FROM generate_series(1, %(runs)s) r, generate_series(1, {SERIES}) s, "
-    f"generate_series(0, {POINTS_OF} - 1) k",
-    "ALTER TABLE point ADD PRIMARY KEY (series_id, t, lease_id)",
-    "ALTER TABLE point ADD FOREIGN KEY (series_id) REFERENCES series(id) ON DELETE CASCADE NOT VALID",
+    # t of the first point, then 10 s more each (zigzag: 20); what follows t is the same in all points of a series
+    "INSERT INTO point_block SELECT r, (r - 1) * 50 + s, $LEASE, 1, '\\x01' || varint((r - 1) * 50 + s) || varint(points) "
+    "|| varint(length(all_points)) || all_points FROM generate_series(1, %(runs)s) r CROSS JOIN "
+    f"generate_series(1, {SERIES}) s CROSS JOIN LATERAL (SELECT CAST({POINTS_OF} AS BIGINT) AS points, "
+    "(ARRAY[$VALUES])[1 + s % 10] AS point) p CROSS JOIN LATERAL (SELECT varint(2 * ($START)) || point || decode(repeat("
+    "'14' || encode(point, 'hex'), CAST(points - 1 AS INTEGER)), 'hex') AS all_points) b",
+    "ALTER TABLE point_block ADD PRIMARY KEY (run_id, series_id, lease_id, seq)",
+    "ALTER TABLE point_block ADD FOREIGN KEY (run_id) REFERENCES run(id) ON DELETE CASCADE NOT VALID",
 ]
 
 
@@ -73,8 +79,18 @@ def measures():
     return re.findall(r"X\((\w+), \"", text)[:SERIES // 2]
 
 
+def values():
+    """What follows t in a point of each tenth series, as SQL."""
+    found = []
+    for k in range(10):
+        text = stored_points.block(1, [(0, 10, 1, 3, 2 + 0.1 * k, 2, 2.5, 2.75, 2.9, 0.3, None)])
+        found.append(f"CAST('\\x{text[5:].hex()}' AS BYTEA)")  # version, series, points, bytes, t
+    return ", ".join(found)
+
+
 def fill(server, name, runs):
     for statement in FILL:
+        statement = statement.replace("$VALUES", values())
         statement = statement.replace("$LEASE", LEASE).replace("$START", START).replace(
             "CAST($1 AS TEXT[])", "ARRAY[" + ", ".join(f"'{m}'" for m in measures()) + "]")
         statement = statement.replace("%(runs)s", str(runs)).replace("%%", "%")
@@ -114,52 +130,6 @@ def measure(c, server, name, addresses, limit_ms):
           f"{spent[0]:.1f} + {spent[1]:.1f} ms; {size} B", flush=True)
 
 
-def explain(server, name, statement, rollback=False):
-    """@return (planning, execution) in ms, the least of 5"""
-    options = "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) "
-    found = []
-    for _ in range(5):
-        text = server.sql(f"BEGIN; {options}{statement}; ROLLBACK" if rollback else options + statement, name)
-        plan = json.loads(text)[0]
-        found.append((plan["Planning Time"], plan["Execution Time"]))
-    return min(found, key=sum)
-
-
-def partitions(server, name, runs):
-    low, high = map(int, server.sql("SELECT min(t), max(t) + 1 FROM point", name).split("|"))
-    step = (high - low) // PARTITIONS + 1
-    server.sql("CREATE TABLE parted (LIKE point) PARTITION BY RANGE (t)", name)
-    for i in range(PARTITIONS):
-        server.sql(f"CREATE TABLE parted_{i} PARTITION OF parted FOR VALUES FROM ({low + i * step}) TO "
-                   f"({low + (i + 1) * step})", name)
-    server.sql("INSERT INTO parted SELECT * FROM point", name)
-    server.sql("ALTER TABLE parted ADD PRIMARY KEY (series_id, t, lease_id)", name)
-    server.sql("ALTER TABLE parted ADD FOREIGN KEY (series_id) REFERENCES series(id)", name)
-    server.sql("VACUUM ANALYZE", name)
-    run = runs // 2 + 1
-    cut = low + step
-    statements = {
-        "points of a run": ("SELECT s.id, s.role, s.dir, s.measure, p.t, sum(p.n), min(p.min), sum(p.avg * p.n) / sum(p.n), "
-                            "max(p.max) FROM series s JOIN {0} p ON p.series_id = s.id WHERE s.run_id = " + str(run) +
-                            " GROUP BY s.id, s.role, s.dir, s.measure, p.t ORDER BY s.measure, s.role DESC, s.dir, s.id, p.t"),
-        "mean of a measure of a run": (
-            "SELECT sum(p.n * p.avg) / sum(p.n) FROM series s JOIN {0} p ON p.series_id = s.id WHERE s.run_id = "
-            f"{run} AND s.measure = 'rtp_mos'"),
-        "insert 500 points": (
-            f"INSERT INTO {{0}} SELECT 1 + (k % 50), {high - 600} + k, 'x', 10, 1, 3, 2, 2, 2, 2, 2, 0, NULL "
-            "FROM generate_series(1, 500) k ON CONFLICT DO NOTHING"),
-        "delete the points of a series": f"DELETE FROM {{0}} WHERE series_id = {run * 50} AND t <= {high}",
-        "delete a twelfth by rows": f"DELETE FROM {{0}} WHERE t < {cut}",
-    }
-    for what, statement in statements.items():
-        both = [explain(server, name, statement.format(table), True) for table in ("point", "parted")]
-        print(f"{what}: " + "; ".join(f"{kind}: planning {p:.2f} ms, execution {e:.2f} ms"
-                                      for kind, (p, e) in zip(("one table", "12 partitions"), both)), flush=True)
-    began = time.monotonic()
-    server.sql("BEGIN; DROP TABLE parted_0; COMMIT", name)
-    print(f"drop a partition: {(time.monotonic() - began) * 1000:.0f} ms, with the start of psql", flush=True)
-
-
 def main():
     if len(sys.argv) < 2:
         raise SystemExit(__doc__)
@@ -171,8 +141,8 @@ def main():
         c.create_key()  # makes the schema
         name = c.database
         fill(server, name, runs)
-        points, size = server.sql("SELECT count(*), pg_size_pretty(pg_total_relation_size('point')) FROM point",
-                                  name).split("|")
+        size = server.sql("SELECT pg_size_pretty(pg_total_relation_size('point_block'))", name)
+        points = SERIES * sum(200 if r % 100 == 0 else 10 for r in range(1, runs + 1))
         c.start()
         print(f"{runs} runs, {points} points in {size}, load average {os.getloadavg()[0]:.1f}", flush=True)
         rows = server.sql("SELECT id, session_id FROM run", name).split()
@@ -182,9 +152,10 @@ def main():
         random.seed(1)
         measure(c, server, "report, 500 points", random.choices(small, k=requests), REPORT_MS)
         measure(c, server, "report, 10 000 points", random.choices(large, k=requests // 3), REPORT_MS)
+        one = [f"/api/v2/runs/{r}/stats/{measures()[0]}" for r in range(100, runs + 1, 100)] or ["/api/v2/runs/1"]
+        measure(c, server, "one measure of 400 points", random.choices(one, k=requests), REPORT_MS)
         for address in LISTS:
             measure(c, server, address, ["/api/v2" + address] * requests, LIST_MS)
-        partitions(server, name, runs)
     finally:
         c.close()
 

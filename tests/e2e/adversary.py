@@ -177,7 +177,9 @@ class Peer:
         return branch
 
     def fresh(self, user, port):
-        """Prepare a call to sip:user at the port."""
+        """Prepare a call to sip:user at the port. RTP that is left of a call before is none of it."""
+        while select.select([self._rtp], [], [], 0)[0]:
+            self._rtp.recv(2048)
         self.call_id, self.tag = uuid.uuid4().hex, uuid.uuid4().hex[:8]
         self.to = ("127.0.0.1", port)
         self.target = f"sip:{user}@127.0.0.1:{port}"

@@ -1,6 +1,6 @@
 /* Preloaded by test_sandbox.py into an agent and its engines: what a peer's code would try that took
  * over an engine by a message. It runs at the first message that the engine's socket for SIP receives,
- * and writes a line "attack NAME: RESULT" for each attempt to standard error.
+ * one attempt at the first RTP, and writes a line "attack NAME: RESULT" for each attempt to standard error.
  * ATTACK_FILES  files to read, with colons between
  * ATTACK_WRITE  a file to create */
 #define _GNU_SOURCE
@@ -27,7 +27,10 @@
 #include <unistd.h>
 
 static ssize_t (*real_recvmsg)(int, struct msghdr *, int);
+static int (*real_recvmmsg)(int, struct mmsghdr *, unsigned, int,
+			    struct timespec *);
 static atomic_flag done = ATOMIC_FLAG_INIT;
+static atomic_flag done_by_thread = ATOMIC_FLAG_INIT;
 static int engine;
 
 __attribute__((constructor)) static void begin(void)
@@ -41,6 +44,9 @@ __attribute__((constructor)) static void begin(void)
 		engine |= strncmp(line + i, "--engine=", 9) == 0;
 	real_recvmsg = (ssize_t(*)(int, struct msghdr *, int))dlsym(RTLD_NEXT,
 								    "recvmsg");
+	real_recvmmsg =
+		(int (*)(int, struct mmsghdr *, unsigned, int,
+			 struct timespec *))dlsym(RTLD_NEXT, "recvmmsg");
 }
 
 static void tell(const char *name, long result)
@@ -166,4 +172,19 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 	}
 	errno = saved;
 	return len;
+}
+
+/* The thread that receives RTP. */
+int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags,
+	     struct timespec *timeout)
+{
+	int received = real_recvmmsg(fd, messages, count, flags, timeout);
+	int saved = errno;
+
+	if (engine && received > 0 && gettid() != getpid() &&
+	    !atomic_flag_test_and_set(&done_by_thread))
+		tell("keyring by a thread",
+		     syscall(SYS_add_key, "user", "x", "x", 1L, -3L));
+	errno = saved;
+	return received;
 }

@@ -38,6 +38,32 @@ class Authority:
         key.chmod(0o600)
         return cert, key
 
+    def below(self, name):
+        """An authority that this one has certified. Its file has its certificate alone."""
+        made = object.__new__(Authority)
+        made.folder = self.folder
+        made.file, made.key = self.folder / f"{name}.pem", self.folder / f"{name}.key"
+        request, extensions = self.folder / f"{name}.csr", self.folder / f"{name}.ext"
+        extensions.write_text("basicConstraints = critical, CA:TRUE\nkeyUsage = critical, keyCertSign, cRLSign\n"
+                              "subjectKeyIdentifier = hash\nauthorityKeyIdentifier = keyid\n")
+        openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                "-subj", f"/CN={name}", "-out", request, "-keyout", made.key)
+        openssl("x509", "-req", "-in", request, "-CA", self.file, "-CAkey", self.key,
+                "-set_serial", str(abs(hash(name)) % 2**32 + 1), "-extfile", extensions,
+                "-out", made.file, "-days", "1")
+        return made
+
+    def chain(self, name, length, **more):
+        """issue(), by an authority so far below that the file has `length` certificates: that of NAME,
+        and those of the authorities between."""
+        between, signer = [], self
+        for i in range(length - 1):
+            signer = signer.below(f"{name}-authority-{i}")
+            between.insert(0, signer.file.read_text())
+        cert, key = signer.issue(name, **more)
+        cert.write_text(cert.read_text() + "".join(between))
+        return cert, key
+
     def sign(self, request, extensions, cert, *dates):
         """Sign it again, with these dates.
 

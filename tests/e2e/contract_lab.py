@@ -88,6 +88,7 @@ class Lab:
         self.done = self._run_to_the_end()
         self._callback_to_the_end()
         self.project_run = self.start_project_run()
+        self.search = self.ended_search()
         return self
 
     def __exit__(self, *exc):
@@ -121,6 +122,8 @@ class Lab:
         return 1
 
     def standing_id(self, base):
+        if base == "capacity-searches":
+            return self.search
         return self.agent.auth[0] if base == "agents" else 1
 
     def standing(self, o):
@@ -153,6 +156,12 @@ class Lab:
                 yield self.standing(o), body
         elif o.method == "GET":
             yield self.standing(o), body
+        elif base == "capacity-searches":
+            number = self.search
+            if "{id}" in o.path:
+                number = self.started_search() if last == "stop" else self.ended_search()
+            yield {"id": number}, body
+            self.stop_searches()
         elif base == "runs":
             number = self.ended() if o.path == "/runs/{id}" else \
                 self.started(**({"report.mode": "kiosk"} if last == "kiosk" else {}))
@@ -179,6 +188,29 @@ class Lab:
         mode = "kiosk" if what == "kiosk" else "full"
         return self.c.api("POST", "/projects/1/run", {"test_ids": [1], "report.mode": mode}
                           )["project_run_uuid"]
+
+    def started_search(self):
+        return self.c.api("POST", "/capacity-searches", {"test_id": 1, "min": 1, "max": 9}
+                          )["capacity_search"]["id"]
+
+    def ended_search(self):
+        number = self.started_search()
+        self.c.api("POST", f"/capacity-searches/{number}/stop")
+        self.wait_for_search(number)
+        return number
+
+    def wait_for_search(self, number):
+        until = time.monotonic() + 60
+        path = f"/capacity-searches/{number}"
+        while self.c.api("GET", path)["capacity_search"]["status"] == "running":
+            assert time.monotonic() < until
+            time.sleep(0.02)
+
+    def stop_searches(self):
+        for search in self.c.api("GET", "/capacity-searches?count=1000")["capacity_searches"]:
+            if search["status"] == "running":
+                self.c.request("POST", f"/capacity-searches/{search['id']}/stop")
+                self.wait_for_search(search["id"])
 
     def stop_all(self):
         query = "/runs?filtername=is_finished&filterval=0&count=1000"

@@ -9,13 +9,12 @@ import tempfile
 import time
 from pathlib import Path
 
-import requests
-
 import http_watch
 import leaks
 import logs
 import postgresql
 from contract import CHECKED, contract
+from http_session import Session
 from witness import Witness
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,7 +57,7 @@ class Controller:
         self.process = None
         self.url = None    # http://127.0.0.1:PORT
         self.keys = {}     # rights -> (public key, secret)
-        self.session = requests.Session()
+        self.session = Session()
         self.session.hooks["response"].append(
             lambda response, **_: self.secrets.update(leaks.of_exchange(response)))
         self.secrets = set()  # that no log and no file may have (leaks.py)

@@ -12,13 +12,15 @@ class DnsServer:
 
     zone: {(name, "A"): ["192.0.2.1"], (name, "SRV"): [(priority, weight, port,
     target)], (name, "NAPTR"): [(order, preference, flags, service, replacement)]};
-    a name that is not there does not exist, one with None is never answered.
+    a name that is not there does not exist, one with None is not answered until
+    release().
     """
 
     def __init__(self, port, zone, host="127.0.0.1"):
-        self.port, self.asked = port, []
+        self.port, self.asked, self._held = port, [], []
         self._zone = {(name.lower(), kind): v for (name, kind), v in zone.items()}
         self._host, self._stop = host, threading.Event()
+        self._lock = threading.Lock()
 
     def __enter__(self):
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -32,23 +34,37 @@ class DnsServer:
         self._thread.join()
         self._socket.close()
 
+    def release(self, name, kind, values):
+        """Answer the questions that came for a name with None, and those to come."""
+        with self._lock:
+            self._zone[(name.lower(), kind)] = values
+            held, self._held = self._held, []
+        for query, source in held:
+            self._reply(query, source, again=True)
+
+    def _reply(self, query, source, again=False):
+        with self._lock:
+            answer = self._answer(query, again)
+            if answer is None:
+                self._held.append((query, source))
+        if answer:
+            self._socket.sendto(answer, source)
+
     def _serve(self):
         while not self._stop.is_set():
             if not select.select([self._socket], [], [], 0.05)[0]:
                 continue
-            query, source = self._socket.recvfrom(4096)
-            answer = self._answer(query)
-            if answer:
-                self._socket.sendto(answer, source)
+            self._reply(*self._socket.recvfrom(4096))
 
-    def _answer(self, query):
+    def _answer(self, query, again):
         labels, at = [], 12
         while query[at]:
             labels.append(query[at + 1:at + 1 + query[at]].decode())
             at += 1 + query[at]
         kind = TYPES.get(struct.unpack_from("!H", query, at + 1)[0], "?")
         name = ".".join(labels).lower()
-        self.asked.append((name, kind))
+        if not again:
+            self.asked.append((name, kind))
         found = self._zone.get((name, kind), [])
         if found is None:
             return None

@@ -2,7 +2,7 @@
 import threading
 import time
 
-import requests
+from http_session import Session
 
 
 class FakeAgent:
@@ -13,7 +13,7 @@ class FakeAgent:
 
     def __init__(self, controller, token=None, name=None, capacity=4, auth=None, features=()):
         self.controller = controller
-        self.session = requests.Session()
+        self.session = Session()
         self.capacity, self.features = capacity, list(features)
         self.held = []
         self.seq = {}
@@ -107,6 +107,14 @@ def evidence(**more):
             "packets_received": 500, "send_errors": 0,
             "receive_queue_drops": 0, "ring_drops": 0, "invalid_packets": 0,
             **more}
+
+
+def calibration(**members):
+    return {"time": "2026-01-02 03:04:05", "version": "0.1.0", "kernel": "6.1", "scheduling": "realtime",
+            "limited_by": "lateness", "processors": 2, "duration_s": 60.0, "calls": 100, "lateness_p99_ms": 1.0,
+            "bounds_calls": 50, "packets": 75000, "lost": 0, "jitter_median_ms": 0.01, "jitter_max_ms": 0.3,
+            "rtt_median_ms": 0.01, "rtt_max_ms": 0.2, "clock_resolution_ns": 20.0, "clock_step_ms": 0.0,
+            "clock_drift_ppm": 1.0, "jitter_bound_ms": 0.05, "rtt_bound_ms": 0.04, "loss_bound_pct": 0.0, **members}
 
 
 def registered(account):

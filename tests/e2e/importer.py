@@ -8,6 +8,8 @@ import yaml
 # A busy machine gets other limits of times and quality than a quiet network has.
 WIDE = {"postdial-delay-conditions": "20000", "mos-conditions": "1", "loss-conditions": "90"}
 
+TRIES = 3  # of a run; who answers it takes as many calls
+
 
 class Importer:
     """Imports into a folder, and runs the tests there; in a network namespace, if given."""
@@ -40,7 +42,7 @@ class Importer:
             for condition in conditions["conditions"] if wide else ():
                 condition["value"] = wide
         (self.folder / name).write_text(yaml.safe_dump(document))
-        for _ in range(3):  # the machine may stand still, and the run says so
+        for _ in range(TRIES):  # the machine may stand still, and the run says so
             done = self.offhook("local", name, *options, "--bind", self.bind, "--rtp-ports",
                                 f"{self.rtp[0]}-{self.rtp[1]}", **variables)
             if "generator saturated" not in done.stdout:
@@ -52,7 +54,7 @@ class Importer:
 class Answering:
     """`offhook answer` for one user, until the end of the block."""
 
-    def __init__(self, importer, user, sip_port, rtp, *options, calls=1, **variables):
+    def __init__(self, importer, user, sip_port, rtp, *options, calls=TRIES, **variables):
         self.command = [*importer.prefix, str(importer.build / "offhook"), "answer", "--user", user,
                         "--sip-port", str(sip_port), "--rtp-ports", f"{rtp[0]}-{rtp[1]}", "--calls",
                         str(calls), "--verbose", *options]

@@ -110,9 +110,11 @@ class Connection:
 
     def __init__(self, uri):
         self._connection = psycopg2.connect(uri)
+        self._inserted = False
 
     def execute(self, statement, values=()):
         cursor = self._connection.cursor()
+        self._inserted |= statement.lstrip().upper().startswith("INSERT")
         # without values "%" is no mark
         cursor.execute(statement.replace("%", "%%").replace("?", "%s") if values else statement,
                        [bytes(v) if isinstance(v, bytearray) else v for v in values] or None)
@@ -123,12 +125,16 @@ class Connection:
             self.execute(statement, row)
 
     def commit(self):
-        """Ids that a test chose are not given again."""
-        for table, column in self.execute(
-                "SELECT table_name, column_name FROM information_schema.columns WHERE "
-                "table_schema = current_schema() AND is_identity = 'YES'").fetchall():
-            self.execute(f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), "
-                         f"coalesce(max({column}), 1), max({column}) IS NOT NULL) FROM {table}")
+        """Ids that a test chose are not given again. Ids that a controller took meanwhile are not
+        either: a counter is never set back, and not touched by a test that only reads."""
+        if self._inserted:
+            for table, column in self.execute(
+                    "SELECT table_name, column_name FROM information_schema.columns WHERE "
+                    "table_schema = current_schema() AND is_identity = 'YES'").fetchall():
+                counter = f"pg_get_serial_sequence('{table}', '{column}')"
+                self.execute(f"SELECT setval({counter}, max({column})) FROM {table} "
+                             f"HAVING max({column}) > coalesce(pg_sequence_last_value(CAST({counter} AS regclass)), 0)")
+        self._inserted = False
         self._connection.commit()
 
     def close(self):

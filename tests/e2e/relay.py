@@ -96,8 +96,11 @@ class Relay:
 
     def _release(self):
         while self._held and self._held[0][0] <= time.monotonic():
-            _, _, sock, data, address = heapq.heappop(self._held)
-            sock.sendto(data, address)
+            self._send(*heapq.heappop(self._held)[2:])
+
+    def _send(self, sock, data, address):
+        """Send a packet that was held."""
+        sock.sendto(data, address)
 
     # ---- control ----
 

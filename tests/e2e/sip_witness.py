@@ -45,16 +45,19 @@ def pcap(messages):
     return b"".join(records)
 
 
-def with_keys(message):
-    """Recorded SRTP keys are replaced by asterisks, which are not base64: insert a key."""
-    return re.sub(rb"inline:(\*+)", lambda m: b"inline:" + b"A" * len(m[1]), message)
+def for_tshark(message):
+    """What tshark would take for a fault and is none. Recorded SRTP keys are replaced by asterisks, which are
+    not base64: insert a key. A user part that begins with "+" is an E.164 number to tshark, and malformed where
+    it is a proxy's flow token in base64: let it begin with another letter."""
+    message = re.sub(rb"inline:(\*+)", lambda m: b"inline:" + b"A" * len(m[1]), message)
+    return re.sub(rb"(sips?:)\+(?=\d*[^\d@;>\s][^@>\s]*@)", rb"\1x", message)
 
 
 def dissect(messages):
     """(what, message) of messages that tshark reports as malformed or wrong"""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "sent.pcap"
-        file.write_bytes(pcap(map(with_keys, messages)))
+        file.write_bytes(pcap(map(for_tshark, messages)))
         out = tshark(file, "-T", "fields", "-E", "separator=|",
                      "-e", "frame.number", "-e", "frame.protocols", "-e", "_ws.malformed",
                      "-e", "_ws.expert.severity", "-e", "_ws.expert.message").splitlines()

@@ -67,6 +67,13 @@ def refused(answer, reason):
     assert answer.headers["Connection"] == "close"
 
 
+def test_certificates_of_an_agent(server, authority):
+    """Of a chain that an agent shows 16 are read: one that needs more is not trusted."""
+    files = authority.chain("sixteen", 16, subject="DNS:sixteen")
+    assert register(server, "sixteen", files).status_code == 201
+    refused(register(server, "seventeen", authority.chain("seventeen", 17, subject="DNS:seventeen")), "untrusted")
+
+
 def test_only_agents_are_asked(server):
     assert server.api("GET", "/projects")["total"] == 0  # an API key
     page = server.session.get(f"{server.url}/login", timeout=60)

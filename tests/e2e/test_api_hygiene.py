@@ -129,10 +129,31 @@ def test_request_cut_off_by_a_crash(started_something, kind):
         db.close()
         c.start()
         again = c.request("POST", path, {}, headers=headers)
-        if started_something:
-            problem(again, 409)
-        else:
-            assert again.status_code == 200 and "Idempotency-Replayed" not in again.headers
+        assert again.status_code == 200
+        assert again.headers.get("Idempotency-Replayed") == ("true" if started_something else None)
+        assert (again.json() == answer) == started_something
+        if kind == "tests":
+            assert count_runs(c) == (1 if started_something else 2)
+        problem(c.request("POST", path, {"report.mode": "print"}, headers=headers), 422)
+
+
+def test_what_a_cut_off_request_started_is_deleted():
+    headers = {"Idempotency-Key": "crash"}
+    with Controller(claim_timeout_s=300) as c:
+        path = f"/tests/{make_test(c)[1]['id']}/run"
+        uuid = c.api("POST", path, {}, headers=headers)["data"]["session_id"]
+        c.api("POST", f"/runs/{uuid}/stop", {})
+        until = time.monotonic() + 60
+        while c.api("GET", f"/runs/{uuid}")["run"]["status"] != "stopped":
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        c.kill()
+        with c.open_database() as db:
+            db.execute("UPDATE idempotency SET status = NULL, response_json = NULL")
+        db.close()
+        c.start()
+        c.api("DELETE", f"/runs/{uuid}")
+        assert "use another key" in problem(c.request("POST", path, {}, headers=headers), 409)["detail"]
 
 
 def test_concurrent_starts_are_one_run(server, started):

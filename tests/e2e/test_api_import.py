@@ -186,3 +186,4 @@ def test_streams_of_a_capture(c, others, measured):
     kinds = {v["condition_type"] for v in made["test"]["conditions"]}
     assert ("caller-mos-conditions" in kinds) == ("caller-loss-conditions" in kinds) == measured, kinds
     assert ("no condition on MOS and loss" in notes) != measured, notes
+    assert ("The first 1000 RTP streams of the capture are measured" in notes) != measured, notes

@@ -8,6 +8,7 @@ import uuid
 
 import pytest
 
+import stored_points
 from controller import ON_POSTGRESQL, Controller
 from fake_agent import FakeAgent
 from test_api_basics import problem
@@ -83,12 +84,10 @@ class Rows:
             "SELECT id FROM series WHERE run_id=? AND role=? AND dir=? AND "
             "measure=?", (run_id, role, direction, measure)).fetchone()[0]
         for number, v in enumerate(agents):
-            self.db.execute(
-                "INSERT INTO point VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                (series, t, f"lease {number}", len(v), min(v), max(v),
-                 statistics.fmean(v), quantile(v, .5), quantile(v, .75),
-                 quantile(v, .9), quantile(v, .95), statistics.pstdev(v),
-                 json.dumps(sketch(v)) if with_sketch else None))
+            stored_points.add(self.db, run_id, series, f"lease {number}", [(
+                t, len(v), min(v), max(v), statistics.fmean(v), quantile(v, .5), quantile(v, .75),
+                quantile(v, .9), quantile(v, .95), statistics.pstdev(v),
+                json.dumps(sketch(v)) if with_sketch else None)])
 
 
 A = [float(v) for v in range(1, 101)]
@@ -120,6 +119,8 @@ def server():
         rows.points(2, "callee", "out", "rtp_jitter", T0, [[0.1, 0.3]])
         rows.points(3, "caller", "in", "rtp_jitter", T0, [[1.0], [2.0]],
                     with_sketch=False)
+        rows.points(1, "caller", "in", "rtp_jitter", T0, [A])
+        rows.db.execute("UPDATE point_block SET block = substr(block, 1, length(block) - 1) WHERE run_id = 1")
         rows.calls(5, 5003)
         rows.messages(5, 2002)
         rows.db.commit()
@@ -372,6 +373,19 @@ def test_messages_beyond_those_of_a_report_are_counted(server):
     assert (len(data["messages"]), data["messages_omitted"]) == (2000, 2)
     page = server.request("GET", "/runs/5/report/html").text
     assert "1502 SIP messages are left out" in page  # of a table of 500
+
+
+def test_damaged_points_are_an_error(server):
+    """Of the fixture's run 1: an answer that says so, and the other runs have theirs."""
+    for path in ("stats/rtp_jitter", "report/html"):
+        body = problem(server.request("GET", f"/runs/1/{path}"), 503)
+        assert body["detail"].startswith("what is stored of the run is damaged")
+    for path in ("data", "stats.csv"):
+        answer = server.session.get(f"{server.url}/run/details/{uuid.UUID(int=1)}/{path}", auth=server.keys["admin"],
+                                    timeout=60)
+        assert answer.status_code == 503 and "what is stored of the run is damaged" in answer.text
+    assert "a block of points is damaged" in server.log()
+    assert server.api("GET", "/runs/2/stats/rtp_jitter")["stats_data"]
 
 
 def test_delete_takes_only_what_is_over(server):

@@ -6,7 +6,7 @@ import pytest
 from controller import Controller
 
 NAMES = ["single-call", "single-call-caller", "single-call-callee", "registration",
-         "registration-storm", "load", "options-ping", "hold-resume", "blind-transfer",
+         "registration-storm", "load", "capacity-search", "options-ping", "hold-resume", "blind-transfer",
          "attended-transfer", "dtmf", "early-media", "codec-matrix", "srtp", "redirect",
          "busy-reject", "long-call"]
 SECRET = "hush-4711-hush"
@@ -68,6 +68,10 @@ def test_the_example_starts(controller, name):
         return
     assert answer.status_code == 200, answer.text
     data = answer.json()["data"]
+    if name == "capacity-search":
+        assert set(data) == {"report_url", "status_url", "capacity_search_id"}
+        controller.api("POST", f"/capacity-searches/{data['capacity_search_id']}/stop")
+        return
     assert set(data) == {"report_url", "session_id", "status_url", "waiting_for", "warnings"}
     assert "/kiosk/" in data["report_url"]
     run = controller.api("GET", f"/runs/{data['session_id']}")["run"]

@@ -394,10 +394,15 @@ def test_check_of_a_stopped_controller(source):
 
 
 def test_check_of_a_damaged_database(source):
+    source.start()  # brings the state to the schema of now
+    assert source.stop() == 0
     path = source.state_dir / "offhook.db"
     was = path.read_bytes()
     change(source, "DELETE FROM web_user")    # sqlite3 of Python does not hold to references
     refused(command(source, "check"), "table web_session: a row refers to one of web_user")
+    path.write_bytes(was)
+    change(source, "UPDATE point_block SET block = substr(block, 1, length(block) - 1)")
+    refused(command(source, "check"), "table point_block: the block of run ")
     path.write_bytes(was)
     db = sqlite3.connect(path)
     page_size, = db.execute("PRAGMA page_size").fetchone()

@@ -61,6 +61,21 @@ def test_what_cannot_be_played_ends_the_job_before_a_call(build, ports, namespac
         assert not p.caller.messages and not p.caller.calls()
 
 
+@pytest.mark.parametrize("count", [64, 65])
+def test_files_that_it_plays(build, ports, namespaces, prompts, count):
+    """Of more than 64 none is played: the job ends before its first call."""
+    for i in range(count):
+        (prompts / f"{i}.wav").write_bytes(wav([0.0] * 80))
+    with Engine(build, "caller", [[{"type": "call", "client": "baresip", "dial_destination": "1002", "target": target(THEIRS, SIP),
+                                    "sipclient_actions": [["play", f"{i}.wav"] for i in range(count)]}]], ports,
+                bind=OURS, settings={"prompt_dir": str(prompts)}, prefix=("ip", "netns", "exec", namespaces[0])) as e:
+        if count == 64:
+            e.cancel()
+        e.until(lambda: e.finish, "the end")
+        assert e.finish["reason"] == ("the run was cancelled" if count == 64 else
+                                      'role caller: play "64.wav" is one too many: client baresip plays 64 files'), e.finish
+
+
 def test_no_room_for_what_it_plays(build, ports, namespaces, prompts):
     """The agent's temporary folder is full."""
     fill = "mount -t tmpfs -o size=64k none \"$TMPDIR\" && exec \"$@\""

@@ -2,6 +2,7 @@
 subject of tests/bench/bench-calibrate.py: a machine that runs tests is no place for that."""
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -14,6 +15,7 @@ from agent import Agent, children
 from bench import QUICK, Bench
 from controller import Controller
 from fake_agent import FakeAgent
+from fake_agent import calibration as example
 from ports import PortBlock
 
 
@@ -40,14 +42,6 @@ def calibrate(program, folder, *arguments, ports=None):
                           capture_output=True, text=True)
     print(done.stdout, done.stderr)
     return done
-
-
-def example(**members):
-    return {"time": "2026-01-02 03:04:05", "version": "0.1.0", "kernel": "6.1", "scheduling": "realtime",
-            "limited_by": "lateness", "processors": 2, "duration_s": 60.0, "calls": 100, "lateness_p99_ms": 1.0,
-            "bounds_calls": 50, "packets": 75000, "lost": 0, "jitter_median_ms": 0.01, "jitter_max_ms": 0.3,
-            "rtt_median_ms": 0.01, "rtt_max_ms": 0.2, "clock_resolution_ns": 20.0, "clock_step_ms": 0.0,
-            "clock_drift_ppm": 1.0, "jitter_bound_ms": 0.05, "rtt_bound_ms": 0.04, "loss_bound_pct": 0.0, **members}
 
 
 def test_by_hand(build, tmp_path, ports):
@@ -200,6 +194,11 @@ def test_an_edit_leaves_it(lab):
 
 
 
+def offhook(controller, *command):
+    env = {**os.environ, "OFFHOOK_URL": controller.witness().url, "OFFHOOK_KEY": ":".join(controller.keys["admin"])}
+    return subprocess.run([os.environ["OFFHOOK_BUILD"] + "/offhook", *command], env=env, text=True, check=True, capture_output=True).stdout
+
+
 def calibrated_run(bench, test, **members):
     """A run by an agent with this calibration. @return its report"""
     agent, = bench.agents
@@ -212,7 +211,7 @@ def calibrated_run(bench, test, **members):
 
 def test_reports_state_the_bounds(tmp_path, ports):
     with Bench(tmp_path, ports) as bench:
-        test = bench.single_call(duration=2)
+        test = bench.single_call(duration=2, max_concurrent_calls=1)
         report = calibrated_run(bench, test)
         assert [e["calibration"] for e in report["evidence"]] == [example()] * 2
         assert [e["calls_most"] for e in report["evidence"]] == [1] * 2
@@ -227,9 +226,34 @@ def test_reports_state_the_bounds(tmp_path, ports):
         assert " ± 0.05 / " in bench.controller.request("GET", f"/runs/{session}/report/html").text
         assert " ± 0.05 / " in bench.controller.request("GET", f"/runs/{session}/report/markdown").text
 
-        report = calibrated_run(bench, test, bounds_calls=0)
+        assert {(s["measure"], s["dir"]): s["bound"] for s in report["series"] if "bound" in s} == {
+            ("rtp_jitter", "in"): 0.05, ("rtp_lost_pct", "in"): 0, ("rtp_rtt", "in"): 0.04, ("rtp_rtt", "out"): 0.04}
+        api = bench.controller.api
+        for measure, bound in (("rtp_jitter", "0.05"), ("rtp_lost_pct", "0"), ("rtp_mos", None)):
+            records = api("GET", f"/runs/{session}/stats/{measure}?dir=in")["stats_data"]
+            assert records and {r.get("bound") for r in records} == {bound}
+        html = bench.controller.request("GET", f"/runs/{session}/report/html").text
+        assert "in ± 0.05</span>" in html and "<polygon class=" in html
+        junit = bench.controller.request("GET", f"/runs/{session}/report/junit").text
+        assert 'name="caller.jitter_bound_ms" value="0.05"' in junit
+        said = offhook(bench.controller, "run", "show", session)
+        assert re.search(r"jitter received, callee: mean \d+\.\d\d ± 0\.05 ms, highest", said)
+        assert re.search(r"rtp_jitter +callee +in .* 0\.05$", offhook(bench.controller, "run", "stats", session), re.M)
+
+        assert report["run"]["warnings"] == []
+        report = calibrated_run(bench, test, bounds_calls=0, calls=0)
+        assert not [s for s in report["series"] if "bound" in s]
         assert "bound_" not in json.dumps(report["calls"])
-        assert "±" not in bench.controller.request("GET", f"/runs/{report['run']['session_id']}/report/html").text
+        session = report["run"]["session_id"]
+        warning, = report["run"]["warnings"]  # 1 call at a time, calibrated for none
+        assert warning.startswith("role caller asks for 1 calls at a time")
+        assert api("GET", f"/runs/{session}")["run"]["warnings"] == [warning]
+        assert f"Warning: {warning}\n" in offhook(bench.controller, "run", "show", session)
+        texts = {name: bench.controller.request("GET", f"/runs/{session}/report/{name}").text
+                 for name in ("html", "markdown", "junit")}
+        assert f"<b>Warning:</b> {warning}</p>" in texts["html"] and "±" not in texts["html"]
+        assert f"> Warning: {warning}" in texts["markdown"]
+        assert f"\nwarning: {warning}\n" in texts["junit"]
 
 
 BEYOND = "no agent of its pool is calibrated for more than 100"
@@ -249,6 +273,8 @@ def test_more_calls_than_calibrated(rule, lab_of):
     else:
         said = answer.json()["data"]["warnings"]
         assert [BEYOND in s for s in said] == ([True] if rule == "warn" else [])
+        session = answer.json()["data"]["session_id"]
+        assert c.api("GET", f"/runs/{session}")["run"]["warnings"] == said
     other = FakeAgent(c, token, "B")  # may take it, and nothing is known of it
     assert start(101).json()["data"]["warnings"] == []
     other.poll(calibration=example(calls=101, bounds_calls=1))

@@ -181,3 +181,55 @@ def test_an_interrupt_stops_the_trial_and_prints_what_is_known(lab, command):
 def test_wrong_usage(lab, command, arguments, complaint):
     done = run(command, "calls of a phone", *arguments, status=2)
     assert complaint in done.stderr
+
+
+def started(process, lab, runs):
+    """Wait until the search has started so many runs, and the calls of the last one are up."""
+    deadline = time.monotonic() + WAIT_S
+    while len(lab.api("GET", "/runs?count=1000")["runs"]) < runs or not lab.phone.calls:
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.1)
+
+
+def test_a_search_goes_on_where_it_was_killed(lab, command, tmp_path):
+    """Killed, then interrupted, then to its end: no trial is made twice but the one that was stopped."""
+    search = ("calls of a phone", "--calls", "6-30", "--trial", 2, "--warm-up", 0, "--cool-down", 0,
+              "--width", 30, "--state", tmp_path / "search.json")
+    arguments, env = command(*search)
+    before = len(lab.api("GET", "/runs?count=1000")["runs"])
+    for number, how in ((2, signal.SIGKILL), (3, signal.SIGINT)):
+        with subprocess.Popen(arguments, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+            started(process, lab, before + number)
+            process.send_signal(how)
+            process.wait(WAIT_S)
+        kept = json.loads((tmp_path / "search.json").read_text())
+        assert len(kept["trials"]) >= number - 1
+        assert (kept["running"] is None) == (how == signal.SIGINT)
+    done = run(command, *search, "--json", status=0)
+    assert f"the search goes on after {len(kept['trials'])} trials" in done.stderr
+    found = json.loads(done.stdout)
+    assert [t["session_id"] for t in found["trials"]][:len(kept["trials"])] == [t["session_id"] for t in kept["trials"]]
+    assert found["result"]["reached"] and found["result"]["lower"] <= LIMIT <= found["result"]["upper"]
+    assert found["result"]["condition"] == "caller: every call placed is established"
+    runs = lab.api("GET", "/runs?count=1000")["runs"]
+    assert len(runs) - before == len(found["trials"]) + 1  # that of the interrupt
+    assert found["seconds"] > kept["seconds"] > 2
+    again = json.loads(run(command, *search, "--json", status=0).stdout)  # it is complete
+    assert again["trials"] == found["trials"] and again["result"] == found["result"]
+    assert len(lab.api("GET", "/runs?count=1000")["runs"]) == len(runs)
+
+
+@pytest.mark.parametrize("text, complaint", [
+    ("{", "search.json"),
+    ("{}", "it is no state of a search"),
+    (None, 'it is of another search, whose "max" differs'),
+])
+def test_a_state_of_something_else_is_refused(lab, command, tmp_path, text, complaint):
+    state = tmp_path / "search.json"
+    if text is None:
+        run(command, lab.test, "--calls", f"{LIMIT + 1}-40", *SHORT, "--repeats", 1, "--state", state, status=1)
+    else:
+        state.write_text(text)
+    kept = state.read_text()
+    done = run(command, lab.test, "--calls", f"{LIMIT + 1}-41", *SHORT, "--repeats", 1, "--state", state, status=2)
+    assert complaint in done.stderr and state.read_text() == kept

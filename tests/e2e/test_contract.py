@@ -272,7 +272,13 @@ def report_of_what_runs(lab, o):
     lab.stop_all()
 
 
-@provokes(409, "postRunsByIdStop", "postProjectsRunsByUuidStop")
+@provokes(409, "deleteCapacitySearchesById")
+def search_in_progress(lab, o):
+    send(lab, o, address(o, id=lab.started_search()))
+    lab.stop_searches()
+
+
+@provokes(409, "postRunsByIdStop", "postProjectsRunsByUuidStop", "postCapacitySearchesByIdStop")
 def stopped_twice(lab, o):
     with lab.place(o, {}) as (given, _):
         send(lab, o, address(o, **given))
@@ -280,7 +286,7 @@ def stopped_twice(lab, o):
 
 
 @provokes(409, "postTestsByIdRun", "postTestsRun", "postTestsScenariosByName",
-          "postProjectsByIdRun", "postProjectsRun")
+          "postProjectsByIdRun", "postProjectsRun", "postCapacitySearches")
 def first_one_is_not_answered(lab, o):
     """The same key many times at once, until one request arrives while another is in
     progress."""
@@ -289,10 +295,11 @@ def first_one_is_not_answered(lab, o):
         lab.until_overlap(o.method, address(o, **given), key, body["json"])
 
 
-@provokes(500, "postTestsByIdRun", "postTestsRun", "postTestsScenariosByName")
+@provokes(500, "postTestsByIdRun", "postTestsRun", "postTestsScenariosByName", "postCapacitySearches")
 def passwords_of_another_key_file(lab, o):
     pools = {"agentpool_id": 1, "credential_pool": 1, "target_pool": 1}
-    body = {"/tests/run": {"test.id": 1}, "/tests/scenarios/{name}": pools}.get(o.path, {})
+    body = {"/tests/run": {"test.id": 1}, "/tests/scenarios/{name}": pools,
+            "/capacity-searches": {"test_id": 1, "min": 1, "max": 9}}.get(o.path, {})
     with lab.other_key_file() as other:
         other.request(o.method, address(o, id=1, name="single-call"), body, key="admin")
 

@@ -12,6 +12,7 @@ import psycopg2
 import pytest
 
 import postgresql
+import stored_points
 from controller import Controller
 from state import STATES, State, differences, dump
 from test_backup import everything, wait_for
@@ -79,7 +80,12 @@ def test_the_fixture_reaches_postgresql_and_comes_back(server, destination, sour
                    "ON p.id <> a.pool_id")
         db.execute("INSERT INTO key_rate VALUES (1, 1700000000000000)")
         db.execute("INSERT INTO login_failure VALUES (x'00ff', 3, 1700000000000)")
-        db.execute("INSERT INTO thinning SELECT run_id, id, 7 FROM series LIMIT 1")
+        db.execute("INSERT INTO thinning SELECT run_id, id, 'lease', 7 FROM series LIMIT 1")
+        db.execute("INSERT INTO capacity_search (id, uuid, test_id, test_name, project_name, agentpool_name, "
+                   "params_json, test_box, status, next_at, created_at) VALUES "
+                   "(3, 'u', 1, 't', 'p', 'a', '{}', x'00ff', 'running', 7, 6)")
+        db.execute("INSERT INTO capacity_trial (search_id, position, load, session_id, started_at, outcome) "
+                   "VALUES (3, 0, 0.1, 's', 5, 'held'), (3, 1, 12, 't', 6, NULL)")
     db.close()
     before = dump(source.state_dir / "offhook.db")
     assert [t for t, rows in before[1].items() if not rows] == []
@@ -176,12 +182,11 @@ def test_a_destination_with_tables_is_refused(server, destination, source):
 
 
 def more_points(c, count):
-    """Points for a copy that takes a while."""
+    """Blocks of points for a copy that takes a while."""
     with sqlite3.connect(c.state_dir / "offhook.db") as db:
-        series, = db.execute("SELECT min(id) FROM series").fetchone()
-        db.executemany(
-            "INSERT INTO point VALUES (?, ?, 'x', 1, 0.1, 0.2, 0.3, 0, 0, 0, 0, 1e-300, NULL)",
-            ((series, t) for t in range(count)))
+        series, run = db.execute("SELECT id, run_id FROM series ORDER BY id").fetchone()
+        for t in range(count):
+            stored_points.add(db, run, series, "x", [(t, 1, 0.1, 0.2, 0.3, 0, 0, 0, 0, 1e-300, None)])
     db.close()
 
 

@@ -4,11 +4,12 @@ import uuid
 
 import pytest
 
+import stored_points
 from controller import Controller
 from test_api_basics import problem
 from test_api_runs import Rows, T0
 
-SERIES, POINTS, MESSAGES = 40, 5000, 20000
+SERIES, BLOCKS, MESSAGES = 40, 40 * 1000, 20000
 TABLES = {"series": "run_id", "event": "run_id", "sip_message": "run_id", "lease": "run_id",
           "artifact": "run_id", "run_verdict": "run_id", "removal": "run_id"}
 
@@ -23,8 +24,7 @@ def fill(rows, run):
         series = rows.db.execute(
             "INSERT INTO series (run_id, role, dir, measure) VALUES (?, 'caller', 'in', ?)",
             (run, f"m{i}" if i else "rtp_mos")).lastrowid
-        rows.db.execute(numbers + "INSERT INTO point SELECT ?, ? + i, ?, 1, 1, 1, 1, 1, 1, 1, 1, 0, "
-                        "NULL FROM n", (POINTS, series, T0, lease))
+        stored_points.add_copies(rows.db, run, series, lease, [(T0, 1, 1, 1, 1, 1, 1, 1, 1, 0, None)], BLOCKS // SERIES)
     for table, text in (("event", "kind, event_json"), ("sip_message", "message_json")):
         values = ", ".join(["'{}'"] * len(text.split(",")))
         rows.db.execute(f"{numbers} INSERT INTO {table} (run_id, lease_id, role, t_us, {text}) "
@@ -63,8 +63,8 @@ class Database:
     def number(self, sql):
         return self.db.execute(sql).fetchone()[0]
 
-    def points(self):
-        return self.number("SELECT count(*) FROM point")
+    def blocks(self):
+        return self.number("SELECT count(*) FROM point_block")
 
     def of(self, run):
         """How many rows each table has of a run."""
@@ -105,21 +105,21 @@ def gone(c):
 def test_interrupted_by_a_crash(c):
     db = Database(c)
     kept = db.of(2)
-    assert db.of(1)["sip_message"] == MESSAGES and db.points() == 2 * SERIES * POINTS
+    assert db.of(1)["sip_message"] == MESSAGES and db.blocks() == 2 * BLOCKS
     assert c.request("DELETE", "/runs/1").status_code == 204
     assert not (c.state_dir / "artifacts" / str(uuid.UUID(int=1))).exists()
     # some of its rows were deleted, and committed, before the others
-    wait(lambda: db.points() < 2 * SERIES * POINTS)
+    wait(lambda: db.blocks() < 2 * BLOCKS)
     c.kill()
     left = db.of(1)
-    assert db.points() > SERIES * POINTS and left["removal"] == left["run"] == 1
+    assert db.blocks() > BLOCKS and left["removal"] == left["run"] == 1
     db.db.close()
     c.start()
     gone(c)
     db = Database(c)
     wait(lambda: db.number("SELECT count(*) FROM removal") == 0)
     assert set(db.of(1).values()) == {0}
-    assert db.of(2) == kept and db.points() == SERIES * POINTS
+    assert db.of(2) == kept and db.blocks() == BLOCKS
     assert db.number("SELECT count(*) FROM upload") == MESSAGES
     gone(c)
     assert (c.state_dir / "artifacts" / str(uuid.UUID(int=2))).exists()

@@ -5,6 +5,7 @@ import re
 import signal
 import time
 
+import stored_points
 from bench import CALLEE, Bench, assert_no_flaws
 from engine import Engine
 from peers import SUBSCRIBERS
@@ -51,9 +52,12 @@ def load_test(bench, ports, duration):
 def totals(bench, session):
     """{measure: (samples, their sum)} of the calls that were placed, over all intervals"""
     with contextlib.closing(bench.controller.open_database()) as db:
-        rows = db.execute("SELECT s.measure, sum(p.n), sum(p.n * p.avg) FROM run r JOIN series s ON s.run_id = r.id "
-                          "JOIN point p ON p.series_id = s.id WHERE r.session_id = ? AND s.dir = 'out' GROUP BY s.measure", (session,)).fetchall()
-    return {measure: (n, value) for measure, n, value in rows}
+        found = {}
+        for p in stored_points.read(db, session=session):
+            if p.dir == "out":
+                n, value = found.get(p.measure, (0, 0))
+                found[p.measure] = n + p.n, value + p.n * p.avg
+    return found
 
 
 def finished(bench, callee, session, timeout=60):

@@ -57,6 +57,14 @@ def test_tshark_takes_what_is_right():
     assert sip_witness.dissect([GOOD, GOOD.replace(b"v=0\r\n", b"").replace(b": 5", b": 0")]) == []
 
 
+def test_flow_tokens_are_no_numbers():
+    """Of a token that begins with "+" tshark says that the message is malformed."""
+    routed = GOOD.replace(b"Max-Forwards", b"Route: <sip:+5MMXOLwm+x5t6npOO/RO7P+@127.0.0.1;lr;ob>\r\nMax-Forwards")
+    called = GOOD.replace(b"sip:1002@", b"sip:+4930123456@")
+    assert called != GOOD and sip_witness.for_tshark(called) == called
+    assert sip_witness.dissect([routed, called]) == []
+
+
 @pytest.mark.parametrize("old,new", [
     (b"Content-Length: 5", b"Content-Length: -1"), (b" SIP/2.0", b""),
     (b"Max-Forwards: 70", b"Max-Forwards 70"),

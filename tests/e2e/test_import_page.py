@@ -231,6 +231,21 @@ def test_what_is_wrong_stands_at_its_field(page, lab):
     assert account["has_password"]
 
 
+def test_what_was_typed_last_is_made(page, lab, driver):
+    """The test is made while the controller still answers what it would be with the target before."""
+    page.choose(lab.file)
+    page.pick(1)
+    page.field("name").clear()
+    page.field("name").send_keys("Typed last")
+    if page.field("password").is_displayed():
+        page.field("password").send_keys("secret")
+    driver.execute_script("const real = fetch; window.fetch = (...of) => new Promise((r) => setTimeout(r, 1000)).then(() => real(...of))")
+    page.field("target").send_keys("sip:last.example.test;transport=tcp")
+    action = lab.c.api("GET", f"/tests/{page.created()}")["test"]["steps"][0][-1]
+    target = lab.c.api("GET", f"/targets/{action['target_pool']}")["target"]
+    assert [(h["host"], h["transport"]) for h in target["hosts"]] == [("last.example.test", "tcp")]
+
+
 @pytest.mark.looks
 def test_it_is_used_by_keyboard_and_seen_at_each_width(page, lab, driver):
     page.choose(lab.file)

@@ -1,4 +1,5 @@
 """A run from its start to its verdict, with agents that make no calls."""
+import contextlib
 import re
 import threading
 import time
@@ -284,6 +285,24 @@ def test_a_late_answer_starts_nothing(bench):
     assert agent.post(f"/leases/{second['lease_id']}/start").ok
     bench.c.api("POST", f"/runs/{session}/stop")
     agent.finish(second, "stopped")
+
+
+def test_a_repeated_start_renews_the_lease(bench):
+    """The agent counts lease_s from the request that was answered."""
+    agent = bench.agent()
+    session = bench.run()
+    job = agent.jobs(2)["caller"]
+
+    def expires_at():
+        with contextlib.closing(bench.c.open_database()) as db:
+            return db.execute("SELECT expires_at FROM lease WHERE id = ?", (job["lease_id"],)).fetchone()[0]
+    assert agent.start(job).ok
+    first = expires_at()
+    time.sleep(0.05)
+    assert agent.start(job).ok
+    assert expires_at() > first
+    bench.c.api("POST", f"/runs/{session}/stop")
+    agent.finish(job, "stopped")
 
 
 def test_poll_of_an_agent_that_has_left(patient):

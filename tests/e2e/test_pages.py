@@ -566,7 +566,7 @@ def test_audit_log(driver, lab):
 
 
 ADDRESSES = ["/", "/tests", "/runs", "/agents", "/pools", "/targets", "/accounts", "/prompts",
-             "/projects", "/keys", "/users", "/audit", "/scenarios", "/schedules", "/callbacks"]
+             "/projects", "/keys", "/users", "/audit", "/scenarios", "/schedules", "/callbacks", "/capacity"]
 
 
 @pytest.mark.looks

@@ -14,6 +14,7 @@ import pytest
 import requests
 
 import postgresql
+import stored_points
 from controller import Controller
 from fake_agent import FakeAgent
 from test_artifacts import scenario
@@ -192,7 +193,6 @@ def finished(c, run):
     return answer.ok and answer.json()["run"]["is_finished"]
 
 
-ORPHANS = "SELECT count(*) FROM point p WHERE NOT EXISTS (SELECT 1 FROM series s WHERE s.id = p.series_id)"
 
 
 def point(t):
@@ -211,8 +211,8 @@ def running(c):
 
 
 def test_no_point_without_its_series(own_server, database):
-    """A point has no foreign key: an upload keeps its series, and a series takes its points along. Whoever
-    deletes them meanwhile, each point that is stored has a series, and none that was accepted is lost."""
+    """A block of points has no foreign key to its series: an upload keeps them. Whoever deletes them meanwhile,
+    each point of a later upload has a series, and a run takes its points along."""
     db = postgresql.Connection(own_server.uri(database))
 
     def number(sql, *values):
@@ -229,10 +229,11 @@ def test_no_point_without_its_series(own_server, database):
         mine = {**point(1700000000), "role": role}
         assert agent.upload(job, "stats", [mine]).ok
         run = number("SELECT id FROM run")
-        assert number("SELECT count(*) FROM point") == 1
-        assert number("SELECT count(*) FROM pg_constraint WHERE conrelid = 'point'::regclass AND contype = 'f'") == 0
+        assert [p.t for p in stored_points.read(db)] == [mine["t"]]
+        db.commit()
         # deleted while an upload wants them: it waits, and makes them again
         other = postgresql.Connection(own_server.uri(database))
+        other.execute("DELETE FROM point_block WHERE run_id = ?", (run,))
         other.execute("DELETE FROM series WHERE run_id = ?", (run,))
         answers = []
         thread = threading.Thread(target=lambda: answers.append(
@@ -244,11 +245,11 @@ def test_no_point_without_its_series(own_server, database):
         other.close()
         thread.join()
         assert answers[0].ok, answers[0].text
-        assert number(ORPHANS) == 0
-        assert number("SELECT count(*) FROM point p JOIN series s ON s.id = p.series_id WHERE s.run_id = ?", run) == 1
+        assert [p.t for p in stored_points.read(db, run)] == [mine["t"] + 10]
+        db.commit()
         # deletion of the run takes series and points along
         number("WITH gone AS (DELETE FROM run RETURNING 1) SELECT count(*) FROM gone")
-        assert number("SELECT count(*) FROM series") == number("SELECT count(*) FROM point") == 0
+        assert number("SELECT count(*) FROM series") == number("SELECT count(*) FROM point_block") == 0
     db.close()
 
 
@@ -262,7 +263,7 @@ def test_a_deletion_waits_for_an_upload(own_server, database):
         holder = postgresql.Connection(uri)
         holder.execute("CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
                        "PERFORM pg_advisory_xact_lock(4712); RETURN NEW; END $$")
-        holder.execute("CREATE TRIGGER hold BEFORE INSERT ON point FOR EACH ROW EXECUTE FUNCTION hold()")
+        holder.execute("CREATE TRIGGER hold BEFORE INSERT ON point_block FOR EACH ROW EXECUTE FUNCTION hold()")
         holder.commit()
         holder.execute("SELECT pg_advisory_lock(4712)")
         upload = threading.Thread(target=lambda: agent.upload(
@@ -290,7 +291,7 @@ def test_a_deletion_waits_for_an_upload(own_server, database):
         holder.execute("SELECT pg_advisory_unlock(4712)")
         upload.join()
         deletion.join()
-        assert look.execute("SELECT count(*) FROM point").fetchone()[0] == 0
+        assert look.execute("SELECT count(*) FROM point_block").fetchone()[0] == 2
         for connection in (holder, look, deleter):
             connection.close()
 
@@ -329,6 +330,25 @@ class Change(threading.Thread):
 
 def waits_for_a_lock(own_server):
     return own_server.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") != "0"
+
+
+def test_the_first_controller_waits_for_what_ends(own_server, database):
+    """A command has the database for itself; its session may outlive it. The controller that comes then is the first
+    one: it names its directory, and does not take it for one that others should share."""
+    with contextlib.closing(Controller(database=own_server.uri(database))) as c, \
+            contextlib.closing(psycopg2.connect(own_server.uri(database))) as session:
+        c.create_key()
+        session.cursor().execute("SELECT pg_advisory_lock(31356312439713643)")
+        starting = threading.Thread(target=c.start)
+        starting.start()
+        until(lambda: waits_for_a_lock(own_server))
+        session.close()
+        starting.join()
+        assert c.url, c.log()
+        with Controller(database=own_server.uri(database), key_file=c.state_dir / "master.key",
+                        artifact_store=c.state_dir) as other:
+            other.keys = c.keys
+        assert c.stop() == 0
 
 
 def test_a_lock_is_waited_for_so_long(own_server, database):

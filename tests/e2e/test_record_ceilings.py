@@ -1,13 +1,21 @@
 """What happens at the ceilings of docs/reference/ceilings.md that a database reaches only with many rows: a
 statistic, the points of a report, the files of a run, the events of a schedule."""
 import contextlib
+import html
 import json
+import os
+import subprocess
 import time
 import uuid
 
 import pytest
+import requests
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
 
-from controller import Controller
+import stored_points
+from browser import chromium, complaints
+from controller import Controller, build_dir
 from fake_agent import FakeAgent, evidence, registered
 from test_api_basics import problem
 from test_api_runs import T0, Rows
@@ -27,8 +35,7 @@ def points(rows, run, measure, count):
     """One point of an interval each, of one series"""
     rows.points(run, "caller", "in", measure, T0, [[1.0]], with_sketch=False)
     series, = rows.db.execute("SELECT id FROM series WHERE run_id = ? AND measure = ?", (run, measure)).fetchone()
-    rows.db.execute(f"{NUMBERS} INSERT INTO point SELECT ?, ? + i, 'lease', 1, 1, 1, 1, 1, 1, 1, 1, 0, NULL FROM n",
-                    (count - 1, series, T0))
+    stored_points.add(rows.db, run, series, "lease", [(T0 + i, 1, 1, 1, 1, 1, 1, 1, 1, 0, None) for i in range(1, count)])
 
 
 OTHER = {"t": T0 * 1000000, "mono": 0, "dir": "sent", "transport": "udp", "peer": "192.0.2.1:5060",
@@ -36,11 +43,21 @@ OTHER = {"t": T0 * 1000000, "mono": 0, "dir": "sent", "transport": "udp", "peer"
 
 
 def messages(rows, number, others, answer):
-    """So many messages of no dialog, then a dialog of four."""
-    run = rows.run(number)
+    """So many messages of no dialog, then a dialog of four. A run whose call was refused has failed."""
+    run = rows.run(number, status="passed" if answer == "200 OK" else "failed")
     rows.db.executemany(
         "INSERT INTO sip_message (run_id, lease_id, role, t_us, message_json) VALUES (?, 'lease', 'caller', ?, ?)",
         [(run, m["t"], json.dumps(m)) for m in [OTHER] * others + dialog(1, "c@h", answer)])
+    return run
+
+
+def flaws(rows, number, others, last):
+    """So many flaws that are alike, then one of this name."""
+    run, flaw = rows.run(number), {"t": T0 * 1000000, "mono": 1, "kind": "flaw", "name": "many", "count": 1, "text": "t"}
+    rows.db.execute(f"{NUMBERS} INSERT INTO event (run_id, lease_id, role, t_us, event_json, kind) "
+                    "SELECT ?, 'lease', 'caller', 1, ?, 'flaw' FROM n", (others, run, json.dumps(flaw)))
+    rows.db.execute("INSERT INTO event (run_id, lease_id, role, t_us, event_json, kind) VALUES (?, 'lease', 'caller', 1, ?, 'flaw')",
+                    (run, json.dumps({**flaw, "name": last})))
     return run
 
 
@@ -73,6 +90,8 @@ def server():
         rows.db.execute("UPDATE schedule SET next_at = 1000 WHERE id = ?", (c.schedule,))
         c.compared = [[messages(rows, 1003 + 2 * i + k, others, answer) for k, answer in enumerate(("200 OK", "603 No"))]
                       for i, others in enumerate((19996, 19997))]
+        c.compared_flaws = [[flaws(rows, 1007 + 2 * i + k, others, last) for k, last in enumerate(("many", "planted"))]
+                            for i, others in enumerate((49999, 50000))]
         rows.db.commit()
         rows.db.close()
         c.start()
@@ -112,9 +131,59 @@ def test_events_of_a_schedule(server):
 
 def test_messages_compared_between_runs(server):
     """The last of 20000 messages is compared, and one after it is not."""
-    found = [server.api("GET", f"/runs/{after}/differences?with={before}")["differences"]
-             for before, after in server.compared]
-    assert "603" in json.dumps(found[0]) and found[1] == []
+    found = [server.api("GET", f"/runs/{after}/differences?with={before}") for before, after in server.compared]
+    assert "603" in json.dumps(found[0]["differences"]) and found[0]["not_compared"] == []
+    assert found[1]["differences"] == [] and found[1]["not_compared"] == [
+        f"Not compared: SIP messages of the {run} run after the first 20000." for run in ("earlier", "later")]
+    for number, told in enumerate((0, 1)):
+        said = subprocess.run(
+            [build_dir() / "offhook", "run", "compare", *map(str, server.compared[number])], text=True, check=False,
+            stdout=subprocess.PIPE, env={**os.environ, "OFFHOOK_URL": server.witness().url, "COLUMNS": "200",
+                                         "OFFHOOK_KEY": ":".join(server.keys["admin"])}).stdout
+        assert said.count("Not compared: SIP messages of the earlier run after the first 20000.") == told, said
+
+
+def test_reports_and_pages_say_what_was_not_compared(server):
+    """Those of a failed run compare it with the last passed one of its test."""
+    before, after = (server.api("GET", f"/runs/{run}")["run"]["session_id"] for run in server.compared[1])
+    said = [f"Not compared: SIP messages of the {run} run after the first 20000." for run in ("earlier", "later")]
+    for kind in ("junit", "markdown", "html"):
+        report = server.session.get(f"{server.url}/api/v2/runs/{after}/report/{kind}", auth=server.keys["admin"], timeout=60)
+        assert report.ok and [html.unescape(report.text).count(sentence) for sentence in said] == [1, 1], (kind, report.text)
+    login = requests.post(f"{server.url}/setup", timeout=60, json={
+        "code": (server.state_dir / "setup-code").read_text().strip(), "name": "reader", "password": "reads reports"})
+    assert login.ok, login.text
+    with chromium() as browser:
+        browser.get(f"{server.witness().url}/healthz")  # a cookie needs a page of its site
+        browser.add_cookie({"name": "offhook_session", "value": login.cookies["offhook_session"]})
+        browser.get(f"{server.witness().url}/runs/compare?a={before}&b={after}")
+        WebDriverWait(browser, 60).until(
+            lambda b: b.find_element(By.TAG_NAME, "body").get_attribute("data-drawn") == "done")
+        changed = browser.find_element(By.ID, "changed")
+        assert changed.text.splitlines() == ["Nothing that is more than chance.", *said]
+        assert complaints(browser) == []
+
+
+def test_events_compared_between_runs(server):
+    """The last of 50000 flaws is compared, and one after it is not."""
+    found = [server.api("GET", f"/runs/{after}/differences?with={before}") for before, after in server.compared_flaws]
+    assert "planted" in json.dumps(found[0]["differences"]) and found[0]["not_compared"] == [], found
+    assert found[1]["differences"] == [] and found[1]["not_compared"] == [
+        f"Not compared: flaws of the tester of the {run} run after the first 50000." for run in ("earlier", "later")]
+
+
+def test_ranges_of_missing_uploads(server):
+    """An agent whose uploads arrived with gaps is told 100 of them, and the rest when these are filled."""
+    lease = server.job["lease_id"]
+    for n in range(2, 205, 2):
+        assert server.agent.upload(server.job, "events", [evidence()], n).ok
+    answer = server.agent.finish(server.job, last_seq=204)
+    assert answer.status_code == 409, answer.text
+    assert answer.json()["missing"] == [[n, n] for n in range(1, 201, 2)]
+    for n in range(1, 201, 2):
+        assert server.agent.upload(server.job, "events", [evidence()], n).ok
+    answer = server.agent.finish(server.job, last_seq=204)
+    assert answer.status_code == 409 and answer.json()["missing"] == [[201, 201], [203, 203]], (lease, answer.text)
 
 
 def test_calls_of_an_earlier_run(server):

@@ -15,7 +15,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from bench import Bench
 from browser import chromium, complaints, looked_at
-from fake_agent import NOW_US, FakeAgent, evidence, good_call, point, registered
+from fake_agent import NOW_US, FakeAgent, calibration, evidence, good_call, point, registered
 
 MARKUP = "<img src=x onerror=document.title='owned'>"
 CALLS = 500
@@ -537,25 +537,40 @@ def two(bench, fake):
     test_id = given("compared", [{"role": "caller", "condition_type": "caller-mos-conditions",
                                   "conditions": [{"type": "ge", "value": "4.0"}]}])
     sessions = []
-    for mos, talked in ((4.4, talk("202 Accepted", "pbx/1", "192.0.2.1")),
-                        (3.6, talk("404 Not Found", f"pbx/2 {MARKUP}", "192.0.2.2"))):
+    for mos, jitter, talked in ((4.4, 1.8, talk("202 Accepted", "pbx/1", "192.0.2.1")),
+                                (3.6, 4.2, talk("404 Not Found", f"pbx/2 {MARKUP}", "192.0.2.2"))):
         session, jobs = started(test_id)
         for role, job in jobs.items():
             account, peer = ("1001", "1002") if role == "caller" else ("1002", "1001")
             *states, call = good_call(role, account, peer, role == "caller")
             call["streams"][0]["mos_total"] = mos
+            states[-1]["t"] += 5_000_000  # closed: the axis is that of the call
             assert agent.upload(job, "stats", [point(
-                role, int(NOW_US / 1e6) + s, mos, "rtp_mos") for s in range(5)]).ok
+                role, int(NOW_US / 1e6) + s, figure, measure) for s in range(5)
+                for measure, figure in (("rtp_mos", mos), ("rtp_jitter", jitter), ("rtp_lost_pct", 0.5))]).ok
             if role == "caller":
                 assert agent.upload(job, "sip", talked).ok
             assert agent.upload(job, "events", registered(account) + states
-                                + [call, evidence()]).ok
+                                + [call, evidence(calls_most=1, calibration=calibration(
+                                    jitter_bound_ms=1.5, loss_bound_pct=0.02))]).ok
             assert agent.finish(job).ok
         bench.wait(session)
         sessions.append(session)
     yield sessions
     for session in sessions:  # its SIP messages are too short for the bench's witness
         bench.api("DELETE", f"/runs/{session}")
+
+
+def test_error_bounds_are_in_the_plots(bench, browser, cookie, two):
+    opened(browser, details(bench, two[1]))
+    jitter = "#clock [data-measure=rtp_jitter]"
+    bands = found(browser, f"{jitter} path.bound")
+    assert len(bands) == 2 and all(b.get_attribute("d").endswith("Z") for b in bands)
+    assert all("4.2 ± 1.50" in legend.text for legend in found(browser, f"{jitter} .legend div"))
+    assert "4.2 to 4.2 ± 1.50" in browser.find_element(By.CSS_SELECTOR, f"{jitter} .plot svg").get_attribute("aria-label")
+    loss = "#clock [data-measure=rtp_lost_pct]"  # a whisker at each bar
+    assert len(found(browser, f"{loss} path.bound")) == len(found(browser, f"{loss} rect")) > 0
+    assert not found(browser, "#clock [data-measure=rtp_mos] path.bound")
 
 
 def test_home_says_what_changed(bench, browser, cookie, two):
@@ -586,6 +601,9 @@ def test_two_runs_are_compared(bench, browser, cookie, two):
     assert len(rows) == 1 and "3.6" in rows[0].text
     mos = found(browser, "#dists [data-measure=rtp_mos]")
     assert all("−0.80" in m.text for m in mos)
+    press(browser, browser.find_element(By.CSS_SELECTOR, "#dists button.more"))  # it does not differ
+    jitter = found(browser, "#dists [data-measure=rtp_jitter]")
+    assert len(jitter) == 2 and all("within the error bounds" in j.text and "± 1.50" in j.text for j in jitter), [j.text for j in jitter]
     assert "A median 4.40" in mos[0].find_element(By.TAG_NAME, "svg").get_attribute("aria-label")
     kinds = [g.get_attribute("class") for g in found(browser, "#ladder .cmp-row")]
     assert kinds == ["cmp-row", "cmp-row only-a", "cmp-row only-b"] or \

@@ -8,6 +8,7 @@ import uuid
 
 import pytest
 
+import stored_points
 from controller import Controller
 from test_api_runs import Rows, T0
 from test_deletion import Database
@@ -16,6 +17,9 @@ DAY_MS = 86400000
 MESSAGE = json.dumps({"t": T0 * 1000000, "mono": 1, "dir": "sent", "transport": "udp",
                       "local": "192.0.2.1:5062", "peer": "192.0.2.2:5060",
                       "data": "OPTIONS sip:a SIP/2.0\r\nCall-ID: x\r\nCSeq: 1 OPTIONS\r\n\r\n"})
+
+SEARCH = json.dumps({"unit": "concurrent_calls", "min": 4, "max": 64, "width_percent": 10, "repeats": 2,
+                     "max_trials": 60, "trial_s": 10, "warm_up_s": 2, "cool_down_s": 2, "action": "0.0"})
 
 
 def session(number):
@@ -82,9 +86,11 @@ class Store:
         db = Database(self.c)
         return db.number("SELECT count(*) FROM removal") == 0
 
+    def blocks(self, number):
+        return Database(self.c).number(f"SELECT count(*) FROM point_block WHERE run_id = {number}")
+
     def points(self, number):
-        return Database(self.c).number("SELECT count(*) FROM point p JOIN series s ON s.id = p.series_id "
-                                       f"WHERE s.run_id = {number}")
+        return len(stored_points.read(Database(self.c).db, number))
 
 
 @pytest.fixture
@@ -104,6 +110,34 @@ def test_nothing_without_a_setting(stored):
     assert found["runs"]["stored_bytes"] == sum(
         found[k]["stored_bytes"] for k in ("metrics", "sip", "artifacts"))
     assert api("GET", "/runs")["total"] == 6 and stored.entries() == []
+
+
+@pytest.mark.parametrize("stored", [[40, 10]], indirect=True)
+def test_capacity_searches_go_with_the_last_of_their_runs(stored):
+    """In progress, ended yesterday without a trial, with a run that stays: these are left alone."""
+    now = int(time.time() * 1000)
+    with stored.c.open_database() as db:
+        for number, status, age, run in ((1, "done", 40, 1), (2, "done", 40, 2), (3, "running", 40, None),
+                                         (4, "errored", 1, None), (5, "errored", 40, None)):
+            db.execute("INSERT INTO capacity_search (id, uuid, test_id, test_name, project_name, agentpool_name, "
+                       "params_json, status, created_at, stopped_at) VALUES (?, ?, 1, 't', 'p', 'a', ?, ?, ?, ?)",
+                       (number, session(number), SEARCH, status, now - age * DAY_MS,
+                        None if status == "running" else now - age * DAY_MS))
+            if run:
+                db.execute("INSERT INTO capacity_trial (search_id, position, load, session_id, started_at, outcome) "
+                           "VALUES (?, 0, 4, ?, 1, 'held')", (number, session(run)))
+        db.commit()
+    api = stored.start(retention_check_s=1)
+    wait(lambda: api("GET", "/retention")["retention"]["measured_runs"] == 2)
+    shown = lambda: [s["id"] for s in api("GET", "/capacity-searches")["capacity_searches"]]
+    assert shown() == [1, 2, 3, 4, 5]
+    stored.restart(retention_check_s=1, retention_runs_days=35)
+    wait(lambda: len(stored.entries()) == 2)
+    assert shown() == [2, 3, 4]
+    entry = stored.entries()[0]
+    assert (entry["path"], entry["kind"], entry["record"]) == (
+        "/capacity-searches", "capacity_search", "2 without runs")
+    assert Database(stored.c).number("SELECT count(*) FROM capacity_trial") == 1
 
 
 def test_dry_run_then_by_age_with_keep(stored):
@@ -182,15 +216,13 @@ def test_interrupted_by_a_crash(stored):
     """What was marked is deleted after a restart, even without the setting; it was never shown again."""
     rows = Rows(stored.c)
     series = rows.db.execute("SELECT id FROM series WHERE run_id = 1").fetchone()[0]
-    rows.db.execute("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) "
-                    "INSERT INTO point SELECT ?, ? - i, 'lease', 1, 1, 1, 1, 1, 1, 1, 1, 0, NULL FROM n",
-                    (series, T0))
+    stored_points.add_copies(rows.db, 1, series, "lease", [(T0, 1, 1, 1, 1, 1, 1, 1, 1, 0, None)], 100000)
     rows.db.commit()
     rows.db.close()
     api = stored.start(retention_check_s=86400, retention_metrics_days=35)
-    wait(lambda: stored.points(1) < 200010)
+    wait(lambda: stored.blocks(1) < 100010)
     stored.c.kill()
-    assert stored.points(1) > 0
+    assert stored.blocks(1) > 0
     stored.start(retention_metrics_days=0)
     assert api("GET", "/runs/1/stats/rtp_mos")["stats_data"] == []
     assert api("GET", "/runs/1")["run"]["metrics_removed_at"]
@@ -213,33 +245,32 @@ class Dense(Store):
         rows.db.execute("DELETE FROM run WHERE id > ?", (len(ages),))  # the last run of the test has metrics
         for number in range(1, len(ages) + 1):
             rows.db.execute("UPDATE run SET interval_s = 1 WHERE id = ?", (number,))
-            rows.db.execute("DELETE FROM point WHERE series_id IN (SELECT id FROM series WHERE run_id = ?)",
-                            (number,))
+            rows.db.execute("DELETE FROM point_block WHERE run_id = ?", (number,))
             for i in range(seconds):
                 for measure in MEASURES:
                     rows.points(number, "caller", "in", measure, T0 // 10 * 10 + i,
                                 [[1 + (i * 7 + k * k) % 31 / 10 for k in range(1 + i % 3)]])
+        rows.db.execute("INSERT INTO run_verdict (test_id, run_id, session_id, status, created_at, stopped_at, mos, "
+                        "mos_min) SELECT test_id, id, session_id, status, created_at, stopped_at, 2.5, 1 FROM run "
+                        "WHERE phase = 'done'")
         rows.db.commit()
         rows.db.close()
 
     def of_tests(self):
-        """What monitoring is told of the tests, made from the points of their last runs."""
+        """What monitoring is told of the tests, of their last runs."""
         text = self.c.session.get(f"{self.c.url}/metrics", auth=self.c.keys["admin"], timeout=60).text
         return [line for line in text.splitlines() if line.startswith("offhook_test_")]
 
     def figures(self, number):
         """What sums, counts and extremes of each series are; sketches added up."""
-        db = Database(self.c).db
         found = {}
-        for measure, n, low, high, avg, deviation, encoded in db.execute(
-                "SELECT s.measure, p.n, p.min, p.max, p.avg, p.stddev, p.sketch_json FROM series s JOIN point p "
-                "ON p.series_id = s.id WHERE s.run_id = ?", (number,)).fetchall():
-            f = found.setdefault(measure, {"n": 0, "min": low, "max": high, "sum": 0, "square": 0, "sketch": {}})
-            f["n"] += n
-            f["min"], f["max"] = min(f["min"], low), max(f["max"], high)
-            f["sum"] += n * avg
-            f["square"] += n * (deviation ** 2 + avg ** 2)
-            for index, count in json.loads(encoded)["p"]:
+        for p in stored_points.read(Database(self.c).db, number):
+            f = found.setdefault(p.measure, {"n": 0, "min": p.min, "max": p.max, "sum": 0, "square": 0, "sketch": {}})
+            f["n"] += p.n
+            f["min"], f["max"] = min(f["min"], p.min), max(f["max"], p.max)
+            f["sum"] += p.n * p.avg
+            f["square"] += p.n * (p.stddev ** 2 + p.avg ** 2)
+            for index, count in json.loads(p.sketch)["p"]:
                 f["sketch"][index] = f["sketch"].get(index, 0) + count
         return found
 
@@ -289,8 +320,7 @@ def test_thinned_after_a_week(build):
         assert len(stats) == 60 and all(r["time"].endswith("0") for r in stats)
         # what it stores was measured again
         assert Database(c).number("SELECT metrics FROM run_size WHERE run_id = 3") == Database(c).number(
-            "SELECT sum(115 + coalesce(length(p.sketch_json), 0)) FROM series s JOIN point p ON p.series_id = s.id "
-            "WHERE s.run_id = 3")
+            "SELECT sum(115 + length(block)) FROM point_block WHERE run_id = 3")
         # no longer kept: the dry run has it, and nothing happens before the next pass
         api("DELETE", f"/runs/{kept}/keep")
         due = api("GET", "/retention")["retention"]["thinning"]

@@ -21,6 +21,7 @@ BOXES = {("credential", "password_box"): b"credential",
          ("run", "retry_box"): b"run retry", ("run", "callback_box"): b"callback",
          ("project_run", "callback_box"): b"callback",
          ("callback", "request_box"): b"callback request",
+         ("capacity_search", "test_box"): b"capacity test",
          ("lease", "secret_box"): b"lease spec"}
 ACCOUNTS = 400
 

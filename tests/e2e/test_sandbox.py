@@ -13,7 +13,8 @@ from bench import Bench
 from engine import Engine, target
 
 REFUSED = ["fork", "exec", "execveat", "ptrace", "process_vm_readv", "kill", "pidfd_getfd",
-           "unix socket", "packet socket", "namespace", "io_uring", "keyring", "terminal",
+           "unix socket", "packet socket", "namespace", "io_uring", "keyring", "keyring by a thread",
+           "terminal",
            "code in memory", "code from memory", "create", "mkdir", "link", "symlink", "rename",
            "unlink", "chmod", "parent's mem", "parent's environ"]
 # AddressSanitizer's search for leaks needs these; Landlock refuses them for other processes.

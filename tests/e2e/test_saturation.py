@@ -28,7 +28,6 @@ def judged():
         yield
 
 
-
 def saturated(e):
     """By the figures alone: more than 1 % late, and five packets or ticks."""
     lateness = e["send_lateness_ms"]
@@ -143,21 +142,26 @@ def quota_group():
                 time.sleep(0.05)
 
 
+def throttling(bench, add, set_us):
+    """Put the agent into the group of quota_group(). @return a disturbance for run_disturbed()"""
+    @contextmanager
+    def throttled(pids):
+        set_us(1000)
+        time.sleep(2)
+        set_us(-1)
+        yield
+
+    # before they have a job; an engine that is started later inherits the group
+    agent = bench.agents[0].process.pid
+    for pid in (agent, *(pid for pid, _ in children(agent))):
+        add(pid)
+    return throttled
+
+
 def test_an_agent_with_a_quota_is_throttled(tmp_path, ports):
     with quota_group() as (add, set_us), \
             Bench(tmp_path, ports, agent_conf=PLAIN) as bench:
-        @contextmanager
-        def throttled(pids):
-            set_us(1000)
-            time.sleep(2)
-            set_us(-1)
-            yield
-
-        # before they have a job; an engine that is started later inherits the group
-        agent = bench.agents[0].process.pid
-        for pid in (agent, *(pid for pid, _ in children(agent))):
-            add(pid)
-        run, report = run_disturbed(bench, throttled)
+        run, report = run_disturbed(bench, throttling(bench, add, set_us))
         e = check_errored(bench, run, report)
     assert e["throttled"] > 0, e
     assert "a control group throttled the agent in " in run["result_description"]
@@ -189,24 +193,32 @@ def test_an_agent_with_busy_neighbours_waits_for_a_processor(tmp_path, ports):
         assert "waited for a processor" in run["result_description"]
 
 
+def run_with_starved_target(bench, phone):
+    """A call of which the post-dial delay may be 400 ms, to a phone that stands still for a second.
+    @return (run, report)"""
+    test = bench.api("POST", "/tests", {
+        "name": f"starved target {time.monotonic_ns()}", "project_id": bench.project_id, "scenario": "single-call",
+        "agentpool_id": bench.pool_id, "record": "sip",
+        "steps": [[{"type": "call", "role": "caller", "max_total_calls": 1,
+                    "target_pool": bench.target(bench.ports.phone), "dial_destination": "1002",
+                    "credential_pool": bench.callers, "call_duration": 2}]],
+        "conditions": [{"role": "caller", "conditions": [{"type": "le", "value": "400"}],
+                        "condition_type": "caller-postdial-delay-conditions"}]})["test"]["id"]
+    phone.pause()
+    try:
+        session = bench.start(test)
+        wait_for_state(bench, session, "CALL_OUTGOING", {"caller"})
+        time.sleep(1)
+    finally:
+        phone.resume()
+    return bench.wait(session), bench.report(session)
+
+
 def test_a_target_that_is_starved_fails_the_run(tmp_path, ports):
     """The agent is in time, the phone that it calls is not."""
     with Bench(tmp_path, ports, proxy=False) as bench, \
             SippCallee(tmp_path, ports.phone, ports.relay) as phone:
-        test = bench.api("POST", "/tests", {
-            "name": "starved target", "project_id": bench.project_id, "scenario": "single-call",
-            "agentpool_id": bench.pool_id, "record": "sip",
-            "steps": [[{"type": "call", "role": "caller", "max_total_calls": 1,
-                        "target_pool": bench.target(ports.phone), "dial_destination": "1002",
-                        "credential_pool": bench.callers, "call_duration": 2}]],
-            "conditions": [{"role": "caller", "conditions": [{"type": "le", "value": "400"}],
-                            "condition_type": "caller-postdial-delay-conditions"}]})["test"]["id"]
-        phone.pause()
-        session = bench.start(test)
-        wait_for_state(bench, session, "CALL_OUTGOING", {"caller"})
-        time.sleep(1)
-        phone.resume()
-        run, report = bench.wait(session), bench.report(session)
+        run, report = run_with_starved_target(bench, phone)
     print(run["result_description"])
     if saturated(evidence(report, "caller")):
         pytest.skip("this machine stood still")

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+import stored_points
 from agent import Agent
 from bench import CALLEE, FAULTS, Bench, assert_no_flaws
 from engine import Engine
@@ -59,8 +60,12 @@ def rows(bench, session, sql):
 
 
 def samples(bench, session):
-    return dict(rows(bench, session, "SELECT s.measure, sum(p.n) FROM run r JOIN series s ON s.run_id = r.id JOIN point p "
-                                     "ON p.series_id = s.id WHERE r.session_id = ? AND s.dir = 'out' GROUP BY s.measure"))
+    found = collections.Counter()
+    with contextlib.closing(bench.controller.open_database()) as db:
+        for p in stored_points.read(db, session=session):
+            if p.dir == "out":
+                found[p.measure] += p.n
+    return dict(found)
 
 
 def calls_of_agents(bench, session):

@@ -8,7 +8,7 @@ import pytest
 
 from bench import CALLEE, Bench, state_condition
 from dns_server import DnsServer
-from engine import Engine
+from engine import Engine, target as sip_target
 from peers import SilentPort
 from ports import PortBlock
 from sip_peer import SipPeer
@@ -179,11 +179,11 @@ def test_undecodable_messages_are_recorded(bench):
 STUN_DNS = {("stun.test", "A"): ["127.0.0.1"], ("silent.test", "A"): None}
 
 
-def finish_of(build, ports, servers, prefix=()):
+def finish_of(build, ports, servers, **engine):
     """The end of a job whose actions have these STUN servers, which say nothing."""
     steps = [[{"type": "answer", "credentials": [{"username": f"100{i}"}], "media_nat": "stun", "stun_server": server}
               for i, server in enumerate(servers)]]
-    with Engine(build, "callee", steps, ports, prefix=prefix) as e:
+    with Engine(build, "callee", steps, ports, **engine) as e:
         e.go(0)
         e.until(lambda: e.ready == 0 or e.finish, "it begins")
         if not e.finish:
@@ -192,22 +192,67 @@ def finish_of(build, ports, servers, prefix=()):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root: a resolv.conf of its own")
-@pytest.mark.parametrize("name, asked, resolves", [
-    ("stun.test", 1, True), ("silent.test", 2, False), ("none.test", 1, False)])
-def test_name_of_a_stun_server(build, ports, tmp_path, name, asked, resolves):
-    """The resolver's settings say how long a name server is waited for."""
+def test_name_of_a_stun_server_by_the_name_servers_of_the_system(build, ports, tmp_path):
     host = f"127.{os.getpid() >> 8 & 255}.{os.getpid() & 255}.53"
     conf = tmp_path / "resolv.conf"
-    conf.write_text(f"nameserver {host}\noptions timeout:1 attempts:2\n")
+    conf.write_text(f"nameserver {host}\n")
     with DnsServer(53, STUN_DNS, host) as dns:
-        finish = finish_of(build, ports, [f"{name}:{ports.silent}"], (
+        finish = finish_of(build, ports, [f"stun.test:{ports.silent}"], prefix=(
             "unshare", "-m", "sh", "-c", f"mount --bind {conf} /etc/resolv.conf && exec \"$@\"", "sh"))
-    if resolves:
-        assert finish["outcome"] == "completed", finish
+    assert finish["outcome"] == "completed", finish
+    assert set(dns.asked) == {("stun.test", "A")}
+
+
+@pytest.mark.parametrize("name, reason", [
+    ("stun.test", None),
+    ("none.test", "the STUN or TURN server {} does not resolve to an IPv4 address, as ours is one"),
+    ("silent.test", "the name of the STUN or TURN server {}: the name servers did not answer")])
+def test_name_of_a_stun_server(build, ports, name, reason):
+    server = f"{name}:{ports.silent}"
+    with DnsServer(ports.base + 10, STUN_DNS) as dns:
+        finish = finish_of(build, ports, [server], settings={"name_servers": f"127.0.0.1:{ports.base + 10}"})
+    if reason:
+        assert finish["outcome"] == "error" and finish["reason"] == "role callee: " + reason.format(server), finish
     else:
-        assert finish["outcome"] == "error" and finish["reason"] == (
-            f"role callee: the STUN or TURN server {name}:{ports.silent} does not resolve to an IPv4 address, as ours is one")
-    assert dns.asked.count((name, "A")) == asked, dns.asked
+        assert finish["outcome"] == "completed", finish
+    assert set(dns.asked) == {(name, "A")}, dns.asked
+
+
+def test_name_of_a_stun_server_by_ipv6(build, ports):
+    zone = {("stun.test", "AAAA"): ["::1"]}
+    with DnsServer(ports.base + 10, zone) as dns:
+        finish = finish_of(build, ports, [f"stun.test:{ports.silent}"], bind="::1",
+                           settings={"name_servers": f"127.0.0.1:{ports.base + 10}"})
+    assert finish["outcome"] == "completed", finish
+    assert set(dns.asked) == {("stun.test", "AAAA")}
+
+
+def test_calls_go_on_while_a_name_is_resolved(build, ports):
+    """An account takes a call while the name of another action's STUN server has no answer yet; the
+    action begins with the answer."""
+    answer = {"type": "answer", "credentials": [{"username": "1002"}]}
+    stun = {"type": "call", "credentials": [{"username": "1001"}], "dial_destination": "9",
+            "target": sip_target("127.0.0.1", ports.base + 12), "media_nat": "stun",
+            "stun_server": f"silent.test:{ports.base + 12}"}
+    call = {"type": "call", "credentials": [{"username": "1003"}], "dial_destination": "1002", "call_duration": 120,
+            "target": sip_target("127.0.0.1", ports.phone)}
+    with DnsServer(ports.base + 10, STUN_DNS) as dns, \
+            SipPeer(ports.base + 12, lambda r: r.reply(486, "Busy Here")) as peer, \
+            Engine(build, "caller", [[call]], ports, offset=10) as caller:
+        with Engine(build, "callee", [[answer, stun]], ports, sip_port=ports.phone,
+                    settings={"name_servers": f"127.0.0.1:{ports.base + 10}"}) as callee:
+            callee.go(0)
+            callee.until(lambda: dns.asked or callee.finish, "the question is asked")
+            caller.go(0)
+            callee.until(lambda: "CALL_ESTABLISHED" in callee.states() or callee.finish, "a call is established")
+            assert callee.finish is None and not peer.requests
+            dns.release("silent.test", "A", ["127.0.0.1"])
+            callee.until(lambda: peer.requests or callee.finish, "the other account calls")
+            assert callee.finish is None
+            callee.cancel()
+            callee.until(lambda: callee.finish, "it ends")
+        caller.cancel()
+        caller.until(lambda: caller.finish, "it ends")
 
 
 @pytest.mark.parametrize("count", [8, 9])

@@ -1,8 +1,10 @@
 """client sipp: scenarios of the shapes that people have run under an agent as they are, with
 SIPp's own options; their calls are measured and judged as those of any client."""
+import errno
 import itertools
 import os
 import shutil
+import socket
 import tempfile
 import time
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from bench import Bench, state_condition, stream
+from engine import Engine
 from ports import PortBlock
 from test_api_basics import problem
 
@@ -70,6 +73,15 @@ def take(port, scenario="uas.xml", **more):
             "sipp_port": port, **more}
 
 
+def bound(other, host, port):
+    """Whether a socket has this port already."""
+    try:
+        other.bind((host, port))
+    except OSError as error:
+        return error.errno == errno.EADDRINUSE
+    return False
+
+
 def ended(report, role):
     event, = [e for e in report["sipp"] if e["role"] == role]
     return event
@@ -94,6 +106,22 @@ def test_uac_and_uas(bench, ports):
     assert caller["counters"]["OutgoingCall"] == caller["counters"]["SuccessfulCall"] == 3
     assert callee["end"] == "ended by the agent"
     assert callee["counters"]["IncomingCall"] == callee["counters"]["SuccessfulCall"] == 3
+
+
+@pytest.mark.parametrize("options", [[], ["-t", "t1"]], ids=["UDP", "TCP"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_an_answering_sipp_can_be_called_once_the_step_is_ready(build, ports, options, host):
+    """Its port is bound then: a caller of the next step is not refused."""
+    action = {"type": "answer", "client": "sipp", "sipp_scenario": "uas.xml", "sipp_port": ports.phone,
+              "sipp_options": options}
+    kind = socket.SOCK_STREAM if options else socket.SOCK_DGRAM
+    with Engine(build, "callee", [[action], []], ports, bind=host, settings={"prompt_dir": str(FILES)}) as engine:
+        engine.step(0)
+        assert not engine.finish, engine.finish
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, kind) as taken:
+            assert taken.connect_ex((host, ports.phone)) == 0 if options else bound(taken, host, ports.phone)
+        engine.step(1)
+        engine.end()
 
 
 def test_native_client_calls_a_uas_that_echoes(bench, ports):

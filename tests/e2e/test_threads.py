@@ -1,7 +1,9 @@
 """What the programs do when their user has no more threads: they say which limit it is, and go
 on when there are some again. They run as a user of their own, as root has no such limit."""
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -47,6 +49,11 @@ class UserAgent(Agent):
     def processes(self):
         return [self.process.pid] + [pid for pid, _ in children(self.process.pid)]
 
+    def end_engines(self):
+        for pid in self.processes()[1:]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
     def allow(self, count):
         """Let the user have so many threads."""
         for pid in self.processes():
@@ -66,7 +73,8 @@ def test_a_run_without_threads(folder, ports, monkeypatch):
         assert run["status"] == "errored", run
         assert "no thread can be started: raise the agent's TasksMax" in run["result_description"]
         agent.allow(1)
-        wait_for(lambda: not agent.engines(), agent.log)
+        agent.end_engines()   # one may wait for a job already
+        wait_for(lambda: len(agent.processes()) == 1, agent.log)
         run, _ = b.run(b.single_call(duration=2))
         assert run["status"] == "errored", run
         assert "the engine process cannot be started: raise the agent's TasksMax" in \

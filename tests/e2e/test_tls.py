@@ -149,6 +149,14 @@ def start_fails(tmp_path, **conf):
     return done.stderr
 
 
+def test_certificates_of_the_controller(authority, tmp_path):
+    """16 are sent in a handshake; a file with more is refused when the controller starts."""
+    with Tls(authority.chain("sixteen", 16), authority.file, **QUICK) as c:
+        assert c.api("GET", "/projects")["total"] == 0
+    cert, key = authority.chain("seventeen", 17)
+    assert f"{cert} has more than 16 certificates" in start_fails(tmp_path, tls_certificate_file=cert, tls_key_file=key)
+
+
 def test_wrong_files_are_named(authority, tmp_path):
     cert, key = authority.issue("one")
     other, _ = authority.issue("two")

@@ -2,8 +2,10 @@
 import os
 import re
 import signal
+import subprocess
 import sys
 import tempfile
+import threading
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,6 +16,7 @@ import requests
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
 import postgresql  # noqa: E402
+import stored_points  # noqa: E402
 from agent import Agent, children  # noqa: E402
 from controller import Controller  # noqa: E402
 from peer import Peer  # noqa: E402
@@ -26,6 +29,7 @@ TIMES = {"full": {"lease_s": 60, "renew_s": 20, "offer_s": 30, "poll_s": 50, "cl
          "short": {"lease_s": 6, "renew_s": 2, "offer_s": 3, "poll_s": 5, "claim_timeout_s": 3, "stop_s": 2, "cut_s": 9,
                    "down_s": 0.3}}
 SIP_CUT_S = 90    # of the path to the peer: SIP's timers are not shortened
+REGISTER_HELD_S = 20  # of the 32 s after which REGISTER is given up: longer faults than this go on in the call
 MARGIN_S = 15     # that a run may take to end, beyond its lease time
 JUDGING_LOCK = 4711
 # The verdict waits for the lock that the test holds.
@@ -62,8 +66,9 @@ def tell(pid, number):
 class Lab:
     """A PostgreSQL server, one or two controllers, an agent with one place, a peer, and relays between them."""
 
-    def __init__(self, times, controllers):
+    def __init__(self, times, controllers, longest):
         self.times, self.count = times, controllers
+        self.longest = longest  # seconds of the fault
         self.stack = ExitStack()
         self.stopped = []  # processes to go on
 
@@ -200,18 +205,19 @@ class Lab:
 
     def registering(self):
         self.peer.hold_register = True
-        session = self.call(4)
+        session = self.call(max(4, self.longest - REGISTER_HELD_S + 3))
         until(lambda: "REGISTER" in self.peer.seen, "REGISTER comes")
 
         def go_on():
             self.peer.hold_register = False
+        answer = threading.Timer(REGISTER_HELD_S, go_on)
+        answer.start()
+        self.stack.callback(answer.cancel)
         return session, lambda: None, go_on
 
     def in_call(self):
         session = self.call(max(12, self.times["cut_s"] + 3))
-        until(lambda: self.rows(
-            "SELECT count(*) FROM point p JOIN series s ON s.id = p.series_id JOIN run r ON r.id = s.run_id "
-            "WHERE r.session_id = %s AND s.measure = 'rtp_pkt_per_sec'", session)[0][0] >= 4, "media is measured")
+        until(lambda: len([p for p in self.points(session) if p.measure == "rtp_pkt_per_sec"]) >= 4, "media is measured")
         return session, lambda: None, lambda: None
 
     def uploading(self):
@@ -328,11 +334,16 @@ class Lab:
         return until(lambda: (run := self.api("GET", f"/runs/{session}")["run"])["is_finished"] and run,
                      "the run ends", seconds)
 
+    def points(self, session):
+        blocks = self.rows("SELECT b.run_id, b.lease_id, b.block FROM point_block b JOIN run r ON r.id = b.run_id "
+                           "WHERE r.session_id = %s ORDER BY b.seq", session)
+        series = self.rows("SELECT s.id, s.role, s.dir, s.measure FROM series s JOIN run r ON r.id = s.run_id "
+                           "WHERE r.session_id = %s", session)
+        return stored_points.collect(blocks, {number: names for number, *names in series})
+
     def stored(self, session):
         """{(lease, direction, measure, t): n} of the run's points"""
-        return {(lease, way, measure, t): n for lease, way, measure, t, n in self.rows(
-            "SELECT p.lease_id, s.dir, s.measure, p.t, p.n FROM point p JOIN series s ON s.id = p.series_id "
-            "JOIN run r ON r.id = s.run_id WHERE r.session_id = %s", session)}
+        return {(p.lease_id, p.dir, p.measure, p.t): p.n for p in self.points(session)}
 
     def uploaded(self, session, taken):
         """Those that the agent has sent. @param taken  only of accepted uploads"""
@@ -377,13 +388,14 @@ def run_cell(*cell):
     """As see_cell(); what keeps the cell from being run is a failure, too."""
     try:
         return see_cell(*cell)
-    except (AssertionError, LookupError, OSError, RuntimeError, psycopg2.Error) as error:
+    except (AssertionError, LookupError, OSError, RuntimeError, subprocess.SubprocessError, psycopg2.Error) as error:
         raise Failed(f"it could not be run: {str(error)[:300]}") from error
 
 
 def see_cell(target, fault, phase, expected, times, sentences):
     """@param expected  (status, name of a sentence or None) @return (text of what was seen, seconds after the fault)"""
-    with Lab(times, 2 if target == "one-of-two" else 1) as lab:
+    longest = {"SIGKILL": times["down_s"], "SIGSTOP": times["stop_s"], "cut": times["cut_s"]}[fault]
+    with Lab(times, 2 if target == "one-of-two" else 1, longest) as lab:
         session, release, go_on = getattr(lab, phase.replace("-", "_"))()
         lab.fail(target, fault, release)
         over = time.monotonic()

@@ -99,6 +99,25 @@ def test_time_adds_up_and_a_crash_is_a_finding(tmp_path):
     assert "inputs" not in done[1], "it has had its time"
 
 
+def test_slow_is_measured_by_processor_time(tmp_path):
+    """An input that waited, as on a busy machine, is no finding and its target goes on; one that works that long is."""
+    tree = Tree(tmp_path)
+    fuzz, findings = tmp_path / "tests/fuzz/a", tmp_path / "build-fuzz/findings"
+    (fuzz / "corpus-bad/two").write_text("y")
+    limited = ["--slow", "1", "--slice", "4", "--other", "0.01", "a/bad"]
+    (fuzz / "bad.c").write_text("#include <sys/stat.h>\n#include <unistd.h>\n" + TARGET.replace(
+        "ACTION", 'for (int i = mkdir("waited", 0700) ? 6 : 0; i < 6; i++) sleep(1)'))
+    status, said, rows = tree.run(*limited)
+    assert status == 0 and (tmp_path / "build-fuzz/waited").is_dir(), said
+    assert "a/bad: no finding: an input took 1 s by the clock, alone " in said, said
+    assert float(rows["a/bad"][2]) >= 0.01 and not list(findings.iterdir()), said
+    (fuzz / "bad.c").write_text(TARGET.replace("ACTION", "for (volatile int i = 1; i != 0;)"))
+    status, said, _ = tree.run("--other", "1000", *limited[:4], "a/bad")
+    assert status == 1 and list(findings.glob("a-bad-timeout-*")), said
+    assert "the target is not run again in this call" in said
+    assert re.search(r"^a/bad: a finding after 0.\d of 1000 min$", said, re.M), said
+
+
 def test_wrong_use(tmp_path):
     tree = Tree(tmp_path)
     code, said, _ = tree.run("a/none")

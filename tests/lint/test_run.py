@@ -187,6 +187,11 @@ def test_listed_ones_pass_and_those_that_run_again_are_told(skips):
     assert (code, last) == (0, "4 passed, 0 failed"), said
     assert "tests/skipped.txt lists three::test_b, which is not skipped any more" in said
     assert "elsewhere" not in said and "test_e" not in said
+    skips.listed.write_text("three::*  no ptrace\nseven::test_c[*  no root\nnone no reason known\n"
+                            "three::test_b sometimes: there is no such thing\n")
+    code, last, said = skips.run("--ci")
+    assert (code, last) == (0, "4 passed, 0 failed"), said
+    assert "not skipped any more" not in said
     skips.listed.write_text("plain/three::*  no ptrace\nseven::*  no root\nsanitized/none no reason\n")
     assert skips.run("--ci")[1] == "4 passed, 1 failed"
 
@@ -223,6 +228,21 @@ test('lasts', sh, args: ['-c', 'true'], suite: 'long')
     done = subprocess.run(["/usr/bin/python3", RUN, project.build, "lasts"], text=True,
                           stdout=subprocess.PIPE, check=True)
     assert done.stdout.splitlines()[-1] == "1 passed, 0 failed"
+
+
+def test_media_runs_by_itself_and_first(tmp_path):
+    """Each test notes what runs while it begins: its own mark and those of others."""
+    program = "['-c', 'touch {here}/$0.runs; ls {here} | grep runs >> {here}/seen; sleep 0.3; rm {here}/$0.runs', '%s']"
+    tests = [(f"media{n}", "['e2e', 'media']") for n in range(12)] + [(f"other{n}", "'e2e'") for n in range(12)]
+    project = Project(tmp_path, HEAD + "".join(
+        f"test('{name}', sh, args: {program % name}, suite: {suites})\n" for name, suites in tests))
+    assert project.run()[1] == "24 passed, 0 failed"
+    seen = [mark.startswith("media") for mark in (tmp_path / "seen").read_text().split()]
+    assert seen and seen == sorted(seen, reverse=True), seen
+    assert project.run("--without", "media")[1] == "12 passed, 0 failed"
+    done = subprocess.run(["/usr/bin/python3", RUN, project.build, "media"], text=True,
+                          stdout=subprocess.PIPE, check=True)
+    assert done.stdout.splitlines()[-1] == "12 passed, 0 failed"
 
 
 def test_a_case_tells_its_times(tmp_path):
@@ -302,7 +322,7 @@ def ci(folder, plain, threads="echo 4 passed, 0 failed", packages="echo 5 passed
     shutil.copy(TESTS.parent / ".ci" / "run", folder / ".ci")
     calls = f"echo \"$@\" >> {folder}/calls\n"
     (folder / "runtests").write_text(
-        f"#!/bin/sh\n{calls}case $* in *--build*) echo 1 passed, 0 failed ;; "
+        f"#!/bin/sh\n{calls}case $* in *--build*|*'--sanitize media'|*'--werror media') echo 1 passed, 0 failed ;; "
         f"*--threads*) {threads} ;; *--sanitize*) "
         f"echo 2 passed, 0 failed ;; *) {plain} ;; esac\n")
     (folder / "tests" / "checks.py").write_text(f"#!/bin/sh\n{calls}echo 1 passed, 0 failed\n")
@@ -319,15 +339,16 @@ def ci(folder, plain, threads="echo 4 passed, 0 failed", packages="echo 5 passed
 
 def test_the_parts_are_summed(tmp_path):
     code, lines, calls = ci(tmp_path, "echo 10 passed, 0 failed")
-    assert (code, lines[-1]) == (0, "26 passed, 0 failed"), lines
-    assert [re.fullmatch(r" +0 min \d\d s  (\S+)(, beside the suites)?", x)[1] for x in lines[-11:-2]] == \
-        ["build", "plain", "build-threads", "threads", "build-sanitized", "sanitized", "checks",
-         "allocations", "packages"]
+    assert (code, lines[-1]) == (0, "28 passed, 0 failed"), lines
+    assert [re.fullmatch(r" +0 min \d\d s  (\S+)(, beside the suites)?", x)[1] for x in lines[-13:-2]] == \
+        ["build", "media", "plain", "build-threads", "threads", "build-sanitized", "sanitized", "checks",
+         "allocations", "packages", "media-sanitized"]
     assert sorted(calls) == sorted([
         "--build --werror", "--build --no-install --threads --werror",
-        "--build --no-install --sanitize", "--ci --no-install --werror",
-        "--ci --no-install --threads --werror", "--ci --no-install --sanitize", "tidy analyzer",
-        "allocations"])
+        "--build --no-install --sanitize", "--ci --no-install --werror media",
+        "--ci --no-install --werror --without media", "--ci --no-install --threads --werror",
+        "--ci --no-install --sanitize --without media", "--ci --no-install --sanitize media",
+        "tidy analyzer", "allocations"])
 
 
 def test_the_long_ones_reach_every_part(tmp_path):
@@ -339,8 +360,8 @@ def test_the_long_ones_reach_every_part(tmp_path):
 def test_a_part_that_fails_is_the_last(tmp_path):
     code, lines, calls = ci(tmp_path, "echo 9 passed, 0 failed",
                             threads="{ echo 3 passed, 1 failed; exit 1; }")
-    assert (code, lines[-1]) == (1, "14 passed, 1 failed"), lines
-    assert "--ci --no-install --sanitize" not in calls and "allocations" not in calls
+    assert (code, lines[-1]) == (1, "15 passed, 1 failed"), lines
+    assert "--ci --no-install --sanitize --without media" not in calls and "allocations" not in calls
 
 
 def test_what_runs_beside_ends_with_the_part_that_failed(tmp_path):
@@ -348,7 +369,7 @@ def test_what_runs_beside_ends_with_the_part_that_failed(tmp_path):
     code, lines, _ = ci(tmp_path, f"until test -s {here}; do sleep 0.05; done; "
                                   "echo 9 passed, 1 failed; exit 1",
                         packages=f"echo $$ > {here}; exec sleep 600")
-    assert (code, lines[-1]) == (1, "10 passed, 1 failed"), lines
+    assert (code, lines[-1]) == (1, "11 passed, 1 failed"), lines
     process = Path("/proc") / here.read_text().strip()
     until = time.monotonic() + 20
     while process.exists():
@@ -358,11 +379,11 @@ def test_what_runs_beside_ends_with_the_part_that_failed(tmp_path):
 
 def test_a_part_beside_that_fails_has_failed(tmp_path):
     code, lines, _ = ci(tmp_path, "echo 9 passed, 0 failed", packages="echo 4 passed, 1 failed; exit 1")
-    assert (code, lines[-1]) == (1, "24 passed, 1 failed"), lines
+    assert (code, lines[-1]) == (1, "25 passed, 1 failed"), lines
 
 
 @pytest.mark.parametrize("said", ["true", "{ echo the build failed; exit 1; }"])
 def test_a_part_that_does_not_end_as_it_must_has_failed(tmp_path, said):
     code, lines, calls = ci(tmp_path, said)
-    assert (code, lines[-1]) == (1, "1 passed, 1 failed"), lines
+    assert (code, lines[-1]) == (1, "2 passed, 1 failed"), lines
     assert "--ci --no-install --threads --werror" not in calls
