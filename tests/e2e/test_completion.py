@@ -75,7 +75,8 @@ def test_every_command(shell, build):
     commands = of_help(text)
     assert {"call", "agent", "completion", "help"} <= commands
     assert shell("") == commands
-    assert shell("ca") == {"calibrate", "call", "callback", "callback-template", "capacity"}
+    assert shell("ca") == {"calibrate", "call", "callback", "callback-template", "capacity",
+                           "capacity-search"}
     assert shell("help", "ca") == shell("ca")
     assert shell("help", "me") == {"media"}
 
