@@ -7,6 +7,7 @@
 #include "control/server/store/store_run_internal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -518,37 +519,59 @@ static json_t *mean(const struct db_value *v)
 	return json_real(round(db_number(v) * 1000) / 1000);
 }
 
-static int run_row(const struct db_value *row, size_t columns, void *arg)
-{
-	json_t **ret = arg;
+/* The runs that a page shows, by id. */
+#define RUN_KEY_BYTES sizeof("-9223372036854775808")
 
-	(void)columns;
-	*ret = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
-			 record_value(&row[0]), "session_id",
-			 record_value(&row[1]), "status", record_value(&row[2]),
-			 "result_description", record_value(&row[3]),
-			 "started_at", record_time(&row[4]), "stopped_at",
-			 record_time(&row[5]), "mos", mean(&row[6]), "pdd_ms",
-			 mean(&row[7]), "register_ms", mean(&row[8]));
-	return *ret ? 0 : -ENOMEM;
+static void run_key(char key[static RUN_KEY_BYTES], int64_t id)
+{
+	str_print(key, RUN_KEY_BYTES, "%" PRId64, id);
 }
 
-/* Read a run. @param ret  null if it was deleted meanwhile, or id is 0 */
-static int read_run(struct store *s, int64_t id, json_t **ret)
+static int run_row(const struct db_value *row, size_t columns, void *arg)
 {
-	const struct db_value param = DB_I(id);
-	json_t *run = NULL;
-	int err = db_query(store_reader(s),
-			   "SELECT v.run_id, v.session_id, v.status, "
-			   "r.result_description, v.started_at, v.stopped_at, "
-			   "v.mos, v.pdd_ms, v.register_ms FROM run_verdict v "
-			   "JOIN run r ON r.id = v.run_id WHERE v.run_id = $1",
-			   &param, 1, run_row, &run);
+	char key[RUN_KEY_BYTES];
+	json_t *run;
 
-	if (err < 0)
-		return err;
-	*ret = run ? run : json_null();
-	return 0;
+	(void)columns;
+	run = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
+			record_value(&row[0]), "session_id",
+			record_value(&row[1]), "status", record_value(&row[2]),
+			"result_description", record_value(&row[3]),
+			"started_at", record_time(&row[4]), "stopped_at",
+			record_time(&row[5]), "mos", mean(&row[6]), "pdd_ms",
+			mean(&row[7]), "register_ms", mean(&row[8]));
+	run_key(key, row[0].integer);
+	return json_object_set_new(arg, key, run) ? -ENOMEM : 0;
+}
+
+/* One statement reads so many runs: a statement a run made most of the time of a
+ * page from PostgreSQL. */
+#define RUNS_READ 32
+
+/* Read runs by their ids. @param runs  gets them; those that were deleted
+ * meanwhile are left out */
+static int read_runs(struct store *s, const int64_t *ids, size_t count,
+		     json_t *runs)
+{
+	static const char sql[] =
+		"SELECT v.run_id, v.session_id, v.status, "
+		"r.result_description, v.started_at, v.stopped_at, v.mos, "
+		"v.pdd_ms, v.register_ms FROM run_verdict v "
+		"JOIN run r ON r.id = v.run_id WHERE v.run_id IN ($1, $2, $3, "
+		"$4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, "
+		"$17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, "
+		"$29, $30, $31, $32)";
+	int err = 0;
+
+	for (size_t at = 0; at < count && err >= 0; at += RUNS_READ) {
+		struct db_value params[RUNS_READ];
+
+		for (size_t i = 0; i < RUNS_READ; i++)
+			params[i] = DB_I(at + i < count ? ids[at + i] : 0);
+		err = db_query(store_reader(s), sql, params, RUNS_READ, run_row,
+			       runs);
+	}
+	return err < 0 ? err : 0;
 }
 
 static int streak_row(const struct db_value *row, size_t columns, void *arg)
@@ -594,84 +617,107 @@ static json_t *history(const struct tested *t)
 	return runs;
 }
 
-static int add_run(struct store *s, json_t *entry, const char *name, int64_t id)
+/* The newest run that did not pass, of a test that is broken. @return 0: none */
+static int64_t cause_id(const struct tested *t)
 {
-	json_t *run = NULL;
-	int err = read_run(s, id, &run);
-
-	if (err)
-		return err;
-	return json_object_set_new(entry, name, run) ? -ENOMEM : 0;
+	if (!is_broken(t))
+		return 0;
+	for (size_t i = 0; i < t->count; i++)
+		if (t->runs[i].status == FAILED || t->runs[i].status == ERRORED)
+			return t->runs[i].id;
+	return 0;
 }
 
-/* The cause is what the newest run that did not pass says. */
-static int add_cause(struct store *s, const struct tested *t, json_t *entry)
+static int64_t last_id(const struct tested *t)
 {
-	json_t *bad = NULL, *text = NULL;
-	int64_t id = 0;
-	int err;
-
-	for (size_t i = t->count; i > 0 && is_broken(t); i--)
-		if (t->runs[i - 1].status == FAILED ||
-		    t->runs[i - 1].status == ERRORED)
-			id = t->runs[i - 1].id;
-	err = read_run(s, id, &bad);
-	if (err)
-		return err;
-	text = json_object_get(bad, "result_description");
-	err = text ? json_object_set(entry, "cause", text)
-		   : json_object_set_new(entry, "cause", json_null());
-	json_decref(bad);
-	return err ? -ENOMEM : 0;
+	return t->count ? t->runs[0].id : 0;
 }
 
-static int add_test(struct store *s, struct tested *t, json_t *list)
+/* @return borrowed; null if it was deleted meanwhile, or id is 0 */
+static json_t *run_of(const json_t *runs, int64_t id)
 {
-	json_t *entry = json_pack(
-		"{s:I, s:s, s:I, s:s, s:s, s:s, s:b, s:i, s:o}", "test_id",
-		(json_int_t)t->id, "test_name", t->name, "project_id",
-		(json_int_t)t->project_id, "project_name", t->project, "tags",
-		t->tags, "state", names[t->state], "flaky",
+	char key[RUN_KEY_BYTES];
+	json_t *run;
+
+	run_key(key, id);
+	run = json_object_get(runs, key);
+	return run ? run : json_null();
+}
+
+/* @return borrowed, null where the run is */
+static json_t *member_of(const json_t *run, const char *name)
+{
+	json_t *value = json_object_get(run, name);
+
+	return value ? value : json_null();
+}
+
+/* @param runs  those of the page, from read_runs() */
+static json_t *test_json(const struct tested *t, const json_t *runs)
+{
+	json_t *first = run_of(runs, t->since_id);
+
+	return json_pack(
+		"{s:I, s:s, s:I, s:s, s:s, s:s, s:b, s:i, s:o, s:O, s:O, s:O, "
+		"s:I, s:O}",
+		"test_id", (json_int_t)t->id, "test_name", t->name,
+		"project_id", (json_int_t)t->project_id, "project_name",
+		t->project, "tags", t->tags, "state", names[t->state], "flaky",
 		t->changes >= VERDICT_CHANGES, "changes", (int)t->changes,
-		"runs", history(t));
-	json_t *first;
-	int err = entry ? 0 : -ENOMEM;
+		"runs", history(t), "first", first, "last",
+		run_of(runs, last_id(t)), "cause",
+		member_of(run_of(runs, cause_id(t)), "result_description"),
+		"streak", (json_int_t)t->streak, "since",
+		member_of(first, "started_at"));
+}
 
-	if (!err && t->is_longer)
-		err = read_streak(s, t);
-	if (!err)
-		err = add_run(s, entry, "first", t->since_id);
-	if (!err)
-		err = add_run(s, entry, "last", t->count ? t->runs[0].id : 0);
-	if (!err)
-		err = add_cause(s, t, entry);
-	first = json_object_get(entry, "first");
-	if (!err &&
-	    (json_object_set_new(entry, "streak", json_integer(t->streak)) ||
-	     json_object_set_new(
-		     entry, "since",
-		     json_is_object(first)
-			     ? json_incref(json_object_get(first, "started_at"))
-			     : json_null())))
-		err = -ENOMEM;
-	if (err) {
-		json_decref(entry);
-		return err;
+enum {
+	RUNS_SHOWN = 3 /* of a test: first, last, cause */
+};
+
+/* Read the runs that the page shows. */
+static int read_page(struct store *s, struct tested **page, size_t count,
+		     json_t *runs)
+{
+	int64_t *ids = calloc(RUNS_SHOWN * count + 1, sizeof(*ids));
+	int err = ids ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		struct tested *t = page[i];
+
+		if (t->is_longer)
+			err = read_streak(s, t);
+		ids[RUNS_SHOWN * i] = t->since_id;
+		ids[RUNS_SHOWN * i + 1] = last_id(t);
+		ids[RUNS_SHOWN * i + 2] = cause_id(t);
 	}
-	return json_array_append_new(list, entry) ? -ENOMEM : 0;
+	if (!err)
+		err = read_runs(s, ids, RUNS_SHOWN * count, runs);
+	free(ids);
+	return err;
 }
 
 static int write_page(struct store *s, struct tested **order,
 		      const struct verdict_query *q, size_t count, json_t **ret)
 {
-	json_t *list = json_array();
-	int err = 0;
+	json_t *list = json_array(), *runs = json_object();
+	struct tested **page = order;
+	size_t shown = 0;
+	int err;
 
 	qsort(order, count, sizeof(*order),
 	      q->recent ? by_last_run : by_severity);
-	for (int64_t i = q->start;
-	     i < (int64_t)count && !err && i - q->start < q->count; i++)
-		err = add_test(s, order[i], list);
+	if (q->start < (int64_t)count && q->count > 0) {
+		page = order + q->start;
+		shown = count - (size_t)q->start;
+		if (shown > (size_t)q->count)
+			shown = (size_t)q->count;
+	}
+	err = read_page(s, page, shown, runs);
+	for (size_t i = 0; i < shown && !err; i++)
+		if (json_array_append_new(list, test_json(page[i], runs)))
+			err = -ENOMEM;
+	json_decref(runs);
 	if (err)
 		json_decref(list);
 	else
