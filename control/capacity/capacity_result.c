@@ -64,8 +64,8 @@ void capacity_result_text(const struct capacity_result *o,
 			  unit);
 	else if (r->limit == SEARCH_LIMIT_BELOW)
 		str_print(text, CAPACITY_TEXT_BYTES,
-			  "below %.10g %s: the lowest load fails", r->upper,
-			  unit);
+			  "below %.10g %s: the lowest load, %.10g, fails",
+			  r->upper, unit, o->params->min);
 	else if (r->has_lower && r->has_upper)
 		str_print(text, CAPACITY_TEXT_BYTES, "%.10g to %.10g %s%s",
 			  r->lower, r->upper, unit, so_far);

@@ -124,10 +124,10 @@ def test_the_interval_contains_the_limit_of_a_phone(lab, command, tmp_path):
 def test_the_lowest_load_fails(lab, command, tmp_path):
     done = run(command, lab.test, "--calls", f"{LIMIT + 1}-40", *SHORT, "--repeats", 1,
                "--junit", tmp_path / "junit.xml", status=1)
-    assert f"below {LIMIT + 1} calls at a time: the lowest load fails" in done.stdout
+    assert f"below {LIMIT + 1} calls at a time: the lowest load, {LIMIT + 1}, fails" in done.stdout
     assert "Limited by the target: caller: every call placed is established" in done.stdout
     suite = ElementTree.parse(tmp_path / "junit.xml").getroot()[0]
-    assert "the lowest load fails" in suite.find("testcase/failure").get("message")
+    assert f"the lowest load, {LIMIT + 1}, fails" in suite.find("testcase/failure").get("message")
 
 
 def test_the_tester_is_the_limit(lab, command, monkeypatch):
@@ -169,7 +169,7 @@ def test_an_interrupt_stops_the_trial_and_prints_what_is_known(lab, command):
     (("--calls", "1-10001"), "of 1 to 10000"),
     (("--rate", "1-5", "--calls", "1-5"), "one of --rate and --calls"),
     (("--rate", "1-1000", "--trial", "1001"), "more than 1000000 calls a trial"),
-    (("--rate", "0.001-1000.5"), "of 0.001 to 1000"),
+    (("--rate", "0.001-10000.5"), "of 0.001 to 10000"),
     (("--calls", "1-5", "--width", "0.5"), "1 to 100"),
     (("--calls", "1-5", "--repeats", "0"), "1 to 100"),
     (("--calls", "1-5", "--max-trials", "1001"), "1 to 1000"),

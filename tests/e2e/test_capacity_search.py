@@ -155,7 +155,7 @@ def test_the_command_line_starts_the_scenario(lab, build):
     ({"min": 14}, "/max", "must be above min"),
     ({"min": 2.5}, "/min", "whole numbers"),
     ({"unit": "calls"}, "/unit", "concurrent_calls"),
-    ({"unit": "calls_per_second", "max": 1001}, "/max", "at most 1000"),
+    ({"unit": "calls_per_second", "max": 10001}, "/max", "10000"),
     ({"unit": "calls_per_second", "max": 1000, "trial_s": 1001}, "/trial_s", "1000000"),
     ({"width_percent": 0.5}, "/width_percent", "from 1 to 100"),
     ({"repeats": 0}, "/repeats", "from 1 to 100"),
@@ -224,7 +224,7 @@ def test_the_command_starts_and_watches_a_search(lab, command):
 def test_the_command_tells_what_was_not_found(lab, command):
     fails = begin(lab, min=LIMIT + 2)
     below = command("watch", fails)
-    assert below.returncode == 1 and "calls at a time: the lowest load fails (95 % confidence" in below.stdout, below.stdout
+    assert below.returncode == 1 and "calls at a time: the lowest load, 8, fails (95 % confidence" in below.stdout, below.stdout
     number = begin(lab, trial_s=60)
     until(lab, number, lambda s: s["trials"])
     assert "in progress" in command("show", number).stdout
