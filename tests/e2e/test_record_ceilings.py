@@ -17,6 +17,7 @@ import stored_points
 from browser import chromium, complaints
 from controller import Controller, build_dir
 from fake_agent import FakeAgent, evidence, registered
+from receiver import Receiver
 from test_api_basics import problem
 from test_api_runs import T0, Rows
 from test_artifacts import TIMES, scenario
@@ -63,7 +64,7 @@ def flaws(rows, number, others, last):
 
 @pytest.fixture(scope="module")
 def server():
-    with Controller(**TIMES) as c:
+    with Controller(callback_allow="127.0.0.1", **TIMES) as c:
         c.pool = c.api("POST", "/agent-pools", {"name": "pool"})["agent_pool"]
         c.api("POST", "/projects", {"name": "p"})
         c.session_id = scenario(c, c.pool)
@@ -72,6 +73,8 @@ def server():
         assert c.agent.start(c.job).ok
         test = c.api("POST", "/tests", {
             "name": "t", "project_id": 1, "agentpool_id": 1, "steps": [[{"type": "wait", "role": "A"}]]})["test"]
+        c.api("POST", "/targets", {"name": "t", "hosts": [{"host": "127.0.0.1"}]})
+        c.api("POST", "/credential-pools", {"name": "a", "credentials": [{"username": "u", "password": "x"}]})
         c.schedule = c.api("POST", "/schedules", {
             "name": "s", "test_id": test["id"], "cron": "0 3 * * *", "missed": "skip"})["schedule"]["id"]
         c.run = c.api("GET", f"/runs/{c.session_id}")["run"]["id"]
@@ -164,6 +167,30 @@ def test_reports_and_pages_say_what_was_not_compared(server):
         assert complaints(browser) == []
 
 
+def test_callback_says_what_was_not_compared(server):
+    """That of a failed run, which is delivered as one that ended now is."""
+    before, after = (server.api("GET", f"/runs/{run}")["run"] for run in server.compared[1])
+    with Receiver() as receiver:
+        test = server.api("POST", "/tests", {
+            "name": "told", "project_id": 1, "agentpool_id": 1,
+            "steps": [[{"type": "register", "role": "A", "target_pool": 1, "credential_pool": 1}]],
+            "callback_on_failure": 1, "callback_url": receiver.url})["test"]["id"]
+        waiting = server.api("POST", f"/tests/{test}/run", {})["data"]["session_id"]
+        with contextlib.closing(server.open_database()) as db:
+            db.execute("UPDATE run SET callback_state = 'due', callback_box = "
+                       "(SELECT callback_box FROM run WHERE session_id = ?) WHERE id = ?", (waiting, after["id"]))
+            db.commit()
+        until = time.monotonic() + 60
+        while not receiver.got:
+            assert time.monotonic() < until, "no callback came"
+            time.sleep(0.05)
+    server.api("POST", f"/runs/{waiting}/stop", {})
+    told = json.loads(receiver.got[0]["body"])
+    assert (told["id"], told["differences"]) == (after["id"], []), (before, told)
+    assert told["what_changed"] == " ".join(
+        f"Not compared: SIP messages of the {run} run after the first 20000." for run in ("earlier", "later"))
+
+
 def test_events_compared_between_runs(server):
     """The last of 50000 flaws is compared, and one after it is not."""
     found = [server.api("GET", f"/runs/{after}/differences?with={before}") for before, after in server.compared_flaws]
@@ -188,8 +215,6 @@ def test_ranges_of_missing_uploads(server):
 
 def test_calls_of_an_earlier_run(server):
     """A regression condition reads 100000 calls of it."""
-    server.api("POST", "/targets", {"name": "t", "hosts": [{"host": "127.0.0.1"}]})
-    server.api("POST", "/credential-pools", {"name": "a", "credentials": [{"username": "u", "password": "x"}]})
     test = server.api("POST", "/tests", {
         "name": "r", "project_id": 1, "agentpool_id": 1, "steps": [[
             {"type": "register", "role": "caller", "target_pool": 1, "credential_pool": 1}]],

@@ -23,9 +23,16 @@ static const char *text_or_null(const json_t *object, const char *member)
 	return json_string_value(json_object_get(object, member));
 }
 
+/* Append a sentence to a text. */
+static int add_sentence(struct buf *text, const char *sentence)
+{
+	return buf_texts(text, text->used ? " " : "", sentence, NULL);
+}
+
 /* What changed since the last passed run: `differences`, as GET
- * /runs/ID/differences has them, and `what_changed`, their sentences. Both are
- * empty for a run that did not fail, or if no run passed before. */
+ * /runs/ID/differences has them, and `what_changed`, their sentences and those
+ * of `not_compared`. Both are empty for a run that did not fail, or if no run
+ * passed before. */
 static int add_differences(struct store *store, json_t *run)
 {
 	json_t *found = NULL, *list, *one;
@@ -39,15 +46,19 @@ static int add_differences(struct store *store, json_t *run)
 		return err;
 	list = found ? json_incref(json_object_get(found, "differences"))
 		     : json_array();
-	json_decref(found);
 	err = 0;
 	buf_init(&text, RENDER_BYTES_MAX);
 	json_array_foreach(list, i, one)
 	{
 		if (!err)
-			err = buf_texts(&text, i ? " " : "",
-					text_of(one, "sentence"), NULL);
+			err = add_sentence(&text, text_of(one, "sentence"));
 	}
+	json_array_foreach(json_object_get(found, "not_compared"), i, one)
+	{
+		if (!err)
+			err = add_sentence(&text, json_string_value(one));
+	}
+	json_decref(found);
 	if (json_object_set_new(run, "differences", list) ||
 	    json_object_set_new(run, "what_changed",
 				json_string(text.used ? text.data : "")))
