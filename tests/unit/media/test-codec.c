@@ -19,6 +19,9 @@
 #define TONE_HZ 1000.0
 #define LEVEL   8000.0
 
+#define CALLS_TRIED   3
+#define JITTER_MAX_MS 9
+
 static int16_t *tone_new(const struct codec *codec, size_t count)
 {
 	int16_t *pcm = calloc(count, sizeof(*pcm));
@@ -305,9 +308,11 @@ static void apply(struct rig_log *to, const struct rig_log *peer,
 	assert_int_equal(media_session_apply(to->session, &n), 0);
 }
 
-static void check_call(const struct codec *codec)
+/* A call of a second. @return median of the jitter in ms */
+static double check_call(const struct codec *codec)
 {
 	struct rig rig;
+	double jitter_ms;
 	int64_t end_ns;
 
 	rig_open(&rig, 2, 300);
@@ -330,20 +335,27 @@ static void check_call(const struct codec *codec)
 	if (codec->bytes_per_s)
 		assert_int_equal(rig.logs[0].total[1].bytes,
 				 50 * (12 + codec->bytes_per_s / 50));
-	/*
-	 * in real time: a wrong clock rate or timestamp step would show as
-	 * milliseconds per packet
-	 */
 	assert_true(rig.logs[1].total[0].jitter_ms.n > 0);
-	assert_true(rig.logs[1].total[0].jitter_ms.median < 9);
+	jitter_ms = rig.logs[1].total[0].jitter_ms.median;
 	rig_close(&rig);
+	return jitter_ms;
+}
+
+/* In real time: a wrong clock rate or step of the timestamp would show as
+ * milliseconds a packet in each call, other work on the machine in some. */
+static void check_clock(const struct codec *codec)
+{
+	for (int i = 0; i < CALLS_TRIED; i++)
+		if (check_call(codec) < JITTER_MAX_MS)
+			return;
+	fail_msg("%s: the jitter says that the clock is wrong", codec->name);
 }
 
 static void test_codec_calls_with_own_payload_types(void **state)
 {
 	(void)state;
 	for (size_t i = 0; codec_at(i); i++)
-		check_call(codec_at(i));
+		check_clock(codec_at(i));
 }
 
 int main(void)
