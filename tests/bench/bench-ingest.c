@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "control/server/store/store_db.h"
 #include "control/server/store/store_ingest.h"
+#include "media/analysis/sketch.h"
 #include "tests/unit/run/lease_bench.h"
 
 #include <inttypes.h>
@@ -92,7 +93,8 @@ static json_t *make_sketch(void)
 
 	for (int k = 100; k < 140; k++)
 		json_array_append_new(pairs, json_pack("[i, i]", k, k + 1));
-	return json_pack("{s:o}", "pos", pairs);
+	return json_pack("{s:f, s:i, s:o, s:[]}", "a", SKETCH_ACCURACY, "z", 0,
+			 "p", pairs, "n");
 }
 
 static json_t *make_point(struct batch *b, size_t i, size_t number, bool sketch,
