@@ -8,6 +8,8 @@
 #include <string.h>
 
 #define TEXT_BYTES 40
+/* Calls a second at most until all calls of a trial are up. */
+#define BEGIN_RATE_MAX 1000
 
 /* ---- the action ---- */
 
@@ -65,8 +67,8 @@ static double rate_of(const struct trial_plan *plan, double load)
 {
 	if (plan->is_rate)
 		return load;
-	return plan->warm_up_s ? fmin(load / plan->warm_up_s, TRIAL_RATE_MAX)
-			       : TRIAL_RATE_MAX;
+	return plan->warm_up_s ? fmin(load / plan->warm_up_s, BEGIN_RATE_MAX)
+			       : BEGIN_RATE_MAX;
 }
 
 json_t *trial_overrides(const struct trial_plan *plan, double load)

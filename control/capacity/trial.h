@@ -14,7 +14,7 @@
 #define TRIAL_PATH_BYTES 40
 /* docs/reference/parameters.md */
 #define TRIAL_RATE_MIN  0.001
-#define TRIAL_RATE_MAX  1000
+#define TRIAL_RATE_MAX  10000
 #define TRIAL_CALLS_MAX 10000   /* max_concurrent_calls */
 #define TRIAL_TOTAL_MAX 1000000 /* max_total_calls */
 

@@ -80,7 +80,7 @@ static int call_options_decode(struct decoder *d, json_t *object,
 #define MESSAGE_BYTES_MAX    800
 #define CALLS_MAX            1000000
 #define CONCURRENT_MAX       10000
-#define CALLS_PER_SECOND_MAX 1000.0
+#define CALLS_PER_SECOND_MAX 10000.0
 #define DELAY_MS_MAX         600000
 #define RAMP_UP_S_MAX        86400
 #define WAIT_MS_MAX          86400000

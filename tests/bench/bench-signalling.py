@@ -42,7 +42,6 @@ calls_bench = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(calls_bench)
 
 CALL_MS = 1000
-RATE_MAX = 1000  # of an action
 RATIO_TARGET = 2.5
 ON_TIME_MS = 100  # a call that begins later is not on schedule
 
@@ -223,22 +222,19 @@ def round_of_engine(build, folder, rate, seconds, mode):
     """@return (processor us a call, text)"""
     count = rate * seconds
     mode, _, number = mode.partition("-")
-    # above the rate that an action may have, each engine has an action of its own
-    own = int(number or 1) if rate > RATE_MAX else 1
-    shares = [{"index": k, "of": int(number)} for k in range(int(number))] if number and own == 1 else own * [None]
+    shares = [{"index": k, "of": int(number)} for k in range(int(number))] if number else [None]
     callee = Callee(folder, count, rate, "a=inactive" if mode == "signalling" else "a=sendrecv")
     try:
         engines = [Raw(build, "caller", [[{
             "type": "call", "dial_destination": "1002", "credentials": [{"username": "1001"}],
             "target": {"hosts": [{"host": "127.0.0.1", "port": callee.port}]}, "audio_codecs": ["PCMU"],
-            "max_total_calls": count // own, "max_concurrent_calls": 3 * rate // own, "calls_per_second": rate / own,
-            "call_duration": CALL_MS / 1000}]], 10000 + k % own * 20000 // own, rtp_max=9999 + (k % own + 1) * 20000 // own, share=share)
-            for k, share in enumerate(shares)]
+            "max_total_calls": count, "max_concurrent_calls": 3 * rate, "calls_per_second": rate,
+            "call_duration": CALL_MS / 1000}]], 10000, rtp_max=29999, share=share) for share in shares]
         time.sleep(1)
         before = threads_of(engines)
         start_ns = time.monotonic_ns()
-        for k, engine in enumerate(engines):  # each in the middle of the others' calls
-            engine.go(0, start_ns + 10000000 + (k * 1000000000 // rate if own > 1 else 0) if number else 0)
+        for engine in engines:
+            engine.go(0, start_ns + 10000000 if number else 0)
         calls_bench.until(engines, lambda: all(e.ready == 0 or e.finish for e in engines), "the end of the calls",
                           3 * seconds + 60)
         took = (time.monotonic_ns() - start_ns) / 1e9

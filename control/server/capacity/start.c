@@ -18,6 +18,9 @@
 #define SECONDS_MAX   86400
 #define POINTER_BYTES 80
 
+_Static_assert(TRIAL_RATE_MAX == TRIAL_CALLS_MAX,
+	       "min and max of a search have one range");
+
 /* One a line. */
 /* clang-format off */
 static const struct step_param params[] = {
@@ -143,8 +146,6 @@ static void check_range(const struct stored_search *s,
 
 	if (p->min >= p->max)
 		refuse(errors, "max", "must be above min");
-	else if (s->plan.is_rate && p->max > TRIAL_RATE_MAX)
-		refuse(errors, "max", "must be at most 1000 calls a second");
 	else if (!s->plan.is_rate && (!is_whole(p->min) || !is_whole(p->max)))
 		refuse(errors, is_whole(p->min) ? "max" : "min",
 		       "calls at a time are whole numbers");

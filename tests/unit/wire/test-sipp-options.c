@@ -122,7 +122,7 @@ static void test_values_refused(void **state)
 	assert_non_null(CHECK(&at, "-m", "1000001"));
 	assert_non_null(CHECK(&at, "-m", "five"));
 	assert_non_null(CHECK(&at, "-m", "+5"));
-	assert_non_null(CHECK(&at, "-r", "1001"));
+	assert_non_null(CHECK(&at, "-r", "10001"));
 	assert_non_null(CHECK(&at, "-r", "nan"));
 	assert_non_null(CHECK(&at, "-l", "10001"));
 	assert_non_null(CHECK(&at, "-d", "soon"));
