@@ -249,6 +249,22 @@ def test_reliable_responses_and_session_timers(build, offhook, ports):
         assert not re.search(r"^(PRACK |RSeq:|Require:)", message, re.M), message
 
 
+def test_calls_by_one_pair_of_ports(build, offhook, ports):
+    """Two calls one after the other have the callee's same RTP port, and each announces its SSRC."""
+    with subprocess.Popen(
+            [build / "offhook", "answer", "--bind", "127.0.0.1", "--sip-port", str(ports.phone), "--media-path", "shared",
+             "--calls", "2"], stdout=subprocess.PIPE, text=True) as answer:
+        answer.stdout.readline()
+        calls = [offhook("call", f"sip:offhook@127.0.0.1:{ports.phone}", "--duration", 1, "--media-path", "shared",
+                         "--trace") for _ in range(2)]
+        answer.communicate(timeout=30)
+    assert [c.returncode for c in (*calls, answer)] == [0, 0, 0]
+    described = [[re.search(pattern, m, re.M)[1] for m in sip_messages(c.stdout)
+                  for pattern in (r"^m=audio (\d+) ", r"^a=ssrc:(\d+) ") if "\na=ssrc:" in m] for c in calls]
+    assert [len(d) for d in described] == [4, 4], described  # offer and answer
+    assert described[0][2] == described[1][2] and described[0][3] != described[1][3], described
+
+
 def test_a_required_extension_is_refused(build, offhook, ports):
     """RFC 3261 21.4.16: 421 to a caller that does not support what is required."""
     with subprocess.Popen(
@@ -268,6 +284,7 @@ def test_complaints_name_options(offhook, tmp_path):
                                 ("--encryption", "rot13", "--encryption: must be none, sdes"),
                                 ("--srtp-suite", "NULL", "--srtp-suite is of use with"),
                                 ("--srtp-library", "re", "--srtp-library is builtin or libsrtp2"),
+                                ("--media-path", "any", "--media-path: must be call or shared"),
                                 ("--opus-fmtp", "usedtx=1", "--opus-fmtp is of use with --codec opus"),
                                 ("--100rel", "yes",
                                  "--100rel is none, supported or required"),

@@ -90,6 +90,7 @@ static const char *audio(const struct cli_options *o, const char **ret_needs)
 		{"--rtcp-mux", o->rtcp_mux, !o->no_rtcp_mux,
 		 "without --no-rtcp-mux"},
 		{"--nat", o->nat, call, needs},
+		{"--media-path", o->media_path, call, needs},
 		{"--prompt", o->prompt, call, needs},
 		{"--actions", o->actions, call, needs},
 		{"--dtmf-mode", o->dtmf_mode, call, needs},

@@ -56,6 +56,7 @@ struct cli_options {
 	const char *srtp_suites[CLI_SRTP_SUITES_MAX];
 	size_t srtp_suite_count;
 	const char *srtp_library; /* "builtin", "libsrtp2"; NULL: builtin */
+	const char *media_path;   /* "call", "shared"; NULL: call */
 	const char *actions;      /* sipclient_actions as text or NULL */
 	const char *bind; /* local address; NULL: by the route to the target */
 	bool audio_checks;

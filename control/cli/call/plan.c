@@ -146,6 +146,7 @@ static json_t *media_action(const struct cli_options *o)
 	put_list(a, "srtp_suites", o->srtp_suites, o->srtp_suite_count);
 	put_text(a, "media_encryption", o->encryption);
 	put_text(a, "media_nat", o->nat);
+	put_text(a, "media_path", o->media_path);
 	put_text(a, "stun_server", o->stun_server);
 	put_text(a, "turn_server", o->turn_server);
 	put_text(a, "turn_transport", o->turn_transport);
@@ -335,6 +336,7 @@ static void option_name(char *reason)
 		{"dtmf_mode", "--dtmf-mode"},
 		{"media_encryption", "--encryption"},
 		{"media_nat", "--nat"},
+		{"media_path", "--media-path"},
 		{"opus_fmtp", "--opus-fmtp"},
 		{"prack", "--100rel"},
 		{"ptime", "--ptime"},

@@ -332,6 +332,7 @@ static const char media_help[] =
 	"  --srtp-library builtin|libsrtp2  what encrypts RTP (default: builtin)\n"
 	"  --rtcp-mux            offer RTCP on the port of RTP (default: with dtls)\n"
 	"  --no-rtcp-mux         neither offer nor take it\n"
+	"  --media-path call|shared  ports of each call, or of all (default: call)\n"
 	"  --json, --verbose, --trace\n";
 
 static const char nat_help[] =

@@ -169,6 +169,7 @@ static void test_without_effect(void **state)
 		"offhook call sip:a@b --calls 2",
 		"offhook register --registrar b --user a --codec PCMU",
 		"offhook register --registrar b --user a --nat stun",
+		"offhook register --registrar b --user a --media-path shared",
 		"offhook call sip:a@b --srtp-suite AEAD_AES_128_GCM",
 		"offhook call sip:a@b --srtp-library libsrtp2",
 		"offhook call sip:a@b --encryption sdes --srtp-library openssl",
