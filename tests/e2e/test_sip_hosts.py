@@ -229,13 +229,14 @@ def test_name_of_a_stun_server_by_ipv6(build, ports):
 
 def test_calls_go_on_while_a_name_is_resolved(build, ports):
     """An account takes a call while the name of another action's STUN server has no answer yet; the
-    action begins with the answer."""
+    action begins with the answer. The question is asked before the step begins: a call that comes in between is refused,
+    and the next one is taken."""
     answer = {"type": "answer", "credentials": [{"username": "1002"}]}
     stun = {"type": "call", "credentials": [{"username": "1001"}], "dial_destination": "9",
             "target": sip_target("127.0.0.1", ports.base + 12), "media_nat": "stun",
             "stun_server": f"silent.test:{ports.base + 12}"}
     call = {"type": "call", "credentials": [{"username": "1003"}], "dial_destination": "1002", "call_duration": 120,
-            "target": sip_target("127.0.0.1", ports.phone)}
+            "max_total_calls": 50, "calls_per_second": 10, "target": sip_target("127.0.0.1", ports.phone)}
     with DnsServer(ports.base + 10, STUN_DNS) as dns, \
             SipPeer(ports.base + 12, lambda r: r.reply(486, "Busy Here")) as peer, \
             Engine(build, "caller", [[call]], ports, offset=10) as caller:
