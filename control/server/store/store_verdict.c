@@ -519,7 +519,7 @@ static json_t *mean(const struct db_value *v)
 	return json_real(round(db_number(v) * 1000) / 1000);
 }
 
-/* The runs that a page shows, by id. */
+/* The id of a run as a key of a JSON object. */
 #define RUN_KEY_BYTES sizeof("-9223372036854775808")
 
 static void run_key(char key[static RUN_KEY_BYTES], int64_t id)
