@@ -47,11 +47,14 @@ struct trend {
 	struct day days[TREND_DAYS];
 };
 
-/* The days before today: they change only if a run is deleted. */
-struct past {
+/* The days of all tests. Those before today change only if a run is deleted,
+ * today with each run that ends. */
+struct kept_days {
 	int64_t first_ms;
-	int64_t gone; /* revision of that */
-	json_t *days; /* NULL: not read yet */
+	int64_t gone;     /* revision of what is deleted */
+	json_t *past;     /* NULL: not read yet */
+	int64_t verdicts; /* revision of all */
+	json_t *today;    /* NULL: not read yet */
 };
 
 static int add_number(struct numbers *n, double value)
@@ -181,42 +184,68 @@ static int read_days(struct store *s, int64_t first_ms, int64_t test_id,
 	return err < 0 ? err : 0;
 }
 
-static void past_free(void *cache)
+static void kept_clear(struct kept_days *kept)
 {
-	struct past *past = cache;
-
-	json_decref(past->days);
-	free(past);
+	json_decref(kept->past);
+	json_decref(kept->today);
+	*kept = (struct kept_days){.past = NULL};
 }
 
-/* Get the days before today. @param ret  borrowed until the next call */
-static int past_days(struct store *s, int64_t first_ms, json_t **ret)
+static void kept_free(void *cache)
 {
-	struct past *past = store_cache(s, STORE_CACHE_TREND);
-	json_t *days;
-	int64_t gone = 0;
+	kept_clear(cache);
+	free(cache);
+}
+
+/* Read days [from, to) anew. @param ret  replaced */
+static int refresh(struct store *s, int64_t first_ms, int64_t from, int64_t to,
+		   json_t **ret)
+{
+	json_t *days = json_array();
+	int err = days ? read_days(s, first_ms, 0, from, to, days) : -ENOMEM;
+
+	if (err) {
+		json_decref(days);
+		return err;
+	}
+	json_decref(*ret);
+	*ret = days;
+	return 0;
+}
+
+/* Get the days of all tests as they are now. */
+static int current_days(struct store *s, int64_t first_ms,
+			struct kept_days **ret)
+{
+	struct kept_days *kept = store_cache(s, STORE_CACHE_TREND);
+	int64_t gone = 0, verdicts = 0;
 	int err;
 
-	if (!past) {
-		past = calloc(1, sizeof(*past));
-		if (!past)
+	if (!kept) {
+		kept = calloc(1, sizeof(*kept));
+		if (!kept)
 			return -ENOMEM;
-		store_cache_keep(s, STORE_CACHE_TREND, past, past_free);
+		store_cache_keep(s, STORE_CACHE_TREND, kept, kept_free);
 	}
+	/* read before the rows: what changes in between is read again */
 	err = store_revision(s, "verdicts_gone", &gone);
+	if (!err)
+		err = store_revision(s, "verdicts", &verdicts);
 	if (err)
 		return err;
-	if (!past->days || past->first_ms != first_ms || past->gone != gone) {
-		days = json_array();
-		err = read_days(s, first_ms, 0, 0, TREND_DAYS - 1, days);
-		if (err) {
-			json_decref(days);
-			return err;
-		}
-		json_decref(past->days);
-		*past = (struct past){first_ms, gone, days};
-	}
-	*ret = past->days;
+	if (kept->first_ms != first_ms || kept->gone != gone)
+		kept_clear(kept);
+	kept->first_ms = first_ms;
+	kept->gone = gone;
+	if (!kept->past)
+		err = refresh(s, first_ms, 0, TREND_DAYS - 1, &kept->past);
+	if (!err && (!kept->today || kept->verdicts != verdicts))
+		err = refresh(s, first_ms, TREND_DAYS - 1, TREND_DAYS,
+			      &kept->today);
+	if (err)
+		return err;
+	kept->verdicts = verdicts;
+	*ret = kept;
 	return 0;
 }
 
@@ -224,15 +253,21 @@ int store_trend(struct store *s, int64_t now_ms, int64_t test_id, json_t **ret)
 {
 	const int64_t first_ms =
 		(now_ms / MS_PER_DAY - TREND_DAYS + 1) * MS_PER_DAY;
-	json_t *days = NULL, *list;
-	int err = test_id ? 0 : past_days(s, first_ms, &days);
+	struct kept_days *kept;
+	json_t *list = NULL;
+	int err;
 
-	if (err)
-		return err;
-	list = test_id ? json_array() : json_copy(days);
-	err = list ? read_days(s, first_ms, test_id,
-			       (int64_t)json_array_size(list), TREND_DAYS, list)
-		   : -ENOMEM;
+	if (test_id) {
+		list = json_array();
+		err = list ? read_days(s, first_ms, test_id, 0, TREND_DAYS,
+				       list)
+			   : -ENOMEM;
+	} else {
+		err = current_days(s, first_ms, &kept);
+		list = err ? NULL : json_copy(kept->past);
+		if (!err && (!list || json_array_extend(list, kept->today)))
+			err = -ENOMEM;
+	}
 	if (err) {
 		json_decref(list);
 		return err;

@@ -135,7 +135,8 @@ static int history_row(const struct db_value *row, size_t columns, void *arg)
 
 int store_report_history(struct store *store, int64_t run_id, json_t **ret)
 {
-	/* up to 10 runs after this one; the rest before it */
+	/* up to 10 runs after this one; the rest before it. One list of ids:
+	 * with OR PostgreSQL goes through all runs. */
 	static const char sql[] =
 		"WITH this AS (SELECT test_id FROM run WHERE id = $1), "
 		"later AS (SELECT id FROM run WHERE id > $1 AND test_id = "
@@ -144,8 +145,9 @@ int store_report_history(struct store *store, int64_t run_id, json_t **ret)
 		"(SELECT test_id FROM this) ORDER BY id DESC LIMIT "
 		"$2 - 1 - (SELECT count(*) FROM later)) "
 		"SELECT id, session_id, status, started_at FROM run "
-		"WHERE id = $1 OR id IN (SELECT id FROM later) "
-		"OR id IN (SELECT id FROM earlier) ORDER BY id";
+		"WHERE id IN (SELECT CAST($1 AS BIGINT) UNION ALL "
+		"SELECT id FROM later UNION ALL SELECT id FROM earlier) "
+		"ORDER BY id";
 	const struct db_value params[] = {DB_I(run_id),
 					  DB_I(REPORT_HISTORY_RUNS)};
 	json_t *runs = json_array();
