@@ -212,6 +212,15 @@ def test_filter_by_every_column(server, column):
     assert answer["total"] == len(expected)
 
 
+@pytest.mark.parametrize("status", ["passed", "failed", "running", "no status"])
+def test_filter_by_status(server, status):
+    """A run in progress is running, whatever its phase; the total counts what the filter selects."""
+    expected = [r["id"] for r in server.api("GET", "/runs")["runs"] if r["session_status"] == status]
+    answer = server.request("GET", "/runs", params=[("filtername", "session_status"), ("filterval", status)]).json()
+    assert [r["id"] for r in answer["runs"]] == expected
+    assert answer["total"] == len(expected) and bool(expected) == (status != "no status")
+
+
 def test_filters_are_a_conjunction_and_tags_match_one_by_one(server):
     assert ids(server, "?filtername=tags&filterval=b%25") == \
         [6, 5, 4, 2, 1]
