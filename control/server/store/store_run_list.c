@@ -6,6 +6,7 @@
 #include "control/server/store/record_text.h"
 #include "control/server/store/store_db.h"
 #include "control/server/store/store_run_internal.h"
+#include "control/server/store/store_verdict.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +21,16 @@
 
 /* ---- runs as text ---- */
 
+/* Runs up to an id, counted once: runs are made with higher ids, and leave only
+ * as the revision tells, since each has a verdict before. */
+struct run_count {
+	int64_t gone;  /* revision "verdicts_gone" */
+	int64_t up_to; /* an id */
+	int64_t runs;
+};
+
 struct run_texts {
+	struct run_count count;
 	struct {
 		int64_t id; /* 0: free; ids are never reused */
 		char *text;
@@ -68,26 +78,53 @@ static int id_row(const struct db_value *row, size_t columns, void *arg)
 	return 0;
 }
 
-/* Without a filter the count is kept, as that of a table. */
-static int count_runs(struct store *s, const struct table *ids,
-		      const struct selection *selection, int64_t *total)
-{
-	uint64_t changes;
-	int err;
+/* Ids are drawn before runs are committed: the last ones may still come. */
+#define IDS_UNSETTLED 10000
 
-	if (selection->count > 0)
-		return record_count(s, ids, selection, total);
-	changes = store_changes(s);
-	if (store_total(s, ids->name, changes, total))
-		return 0;
-	err = record_count(s, ids, selection, total);
-	if (err == 0)
-		store_total_keep(s, ids->name, changes, *total);
+/* Count the runs that are shown, with ids in (after, up_to]. */
+static int count_between(struct store *s, int64_t after, int64_t up_to,
+			 int64_t *ret)
+{
+	const struct db_value params[] = {DB_I(after), DB_I(up_to)};
+	int err = db_query(store_reader(s),
+			   "SELECT count(*) FROM run WHERE " RUN_SHOWN
+			   " AND id > $1 AND id <= $2",
+			   params, 2, db_integer_row, ret);
+
+	return err < 0 ? err : 0;
+}
+
+/* Count all runs that are shown: 168 000 at once take 30 ms. */
+static int count_all(struct store *s, struct run_count *c, int64_t *total)
+{
+	int64_t gone = 0, up_to = 0, settled = 0, rest = 0;
+	/* read before the rows: what changes in between is read again */
+	int err = store_revision(s, "verdicts_gone", &gone);
+
+	if (!err)
+		err = db_query(store_reader(s),
+			       "SELECT coalesce(max(id), 0) FROM run", NULL, 0,
+			       db_integer_row, &up_to);
+	if (err < 0)
+		return err;
+	up_to -= IDS_UNSETTLED;
+	if (c->gone != gone)
+		*c = (struct run_count){.gone = gone};
+	if (up_to > c->up_to) {
+		err = count_between(s, c->up_to, up_to, &settled);
+		if (err)
+			return err;
+		c->runs += settled;
+		c->up_to = up_to;
+	}
+	err = count_between(s, c->up_to, INT64_MAX, &rest);
+	*total = c->runs + rest;
 	return err;
 }
 
 /* The ids alone: SQLite reads them from the index run_shown, without the rows. */
-static int select_ids(struct store *s, const struct selection *selection,
+static int select_ids(struct store *s, struct run_count *counted,
+		      const struct selection *selection,
 		      const struct page *page, struct listed_runs *ret,
 		      int64_t *total)
 {
@@ -99,7 +136,8 @@ static int select_ids(struct store *s, const struct selection *selection,
 		.columns = &column,
 		.column_count = 1,
 	};
-	int err = count_runs(s, &ids, selection, total);
+	int err = selection->count > 0 ? record_count(s, &ids, selection, total)
+				       : count_all(s, counted, total);
 
 	/* a LIMIT keeps the rows within the page */
 	ret->ids = calloc((size_t)page->count + 1, sizeof(*ret->ids));
@@ -204,7 +242,8 @@ static int run_text_select(struct store *s, const struct table *t,
 	int err = texts ? 0 : -ENOMEM;
 
 	if (err == 0)
-		err = select_ids(s, selection, page, &listed, total);
+		err = select_ids(s, &texts->count, selection, page, &listed,
+				 total);
 	if (err == 0)
 		err = buf_add(text, "[", 1);
 	for (size_t i = 0; i < listed.count && err == 0; i++)

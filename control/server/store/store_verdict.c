@@ -241,6 +241,21 @@ static int verdict_row(const struct db_value *row, size_t columns, void *arg)
 	return read_status(row[3].bytes, &run->status);
 }
 
+/* The last runs of each test. Their bounds are found once a test: in the join
+ * PostgreSQL may look for them with each verdict. Both bounds: with the lower one
+ * alone it reads all verdicts. */
+static const char last_runs[] =
+	"WITH last (test_id, oldest, newest) AS MATERIALIZED ("
+	"SELECT t.id, coalesce((SELECT o.run_id FROM run_verdict o "
+	"WHERE o.test_id = t.id ORDER BY o.run_id DESC LIMIT 1 OFFSET $1), 0), "
+	"(SELECT max(n.run_id) FROM run_verdict n WHERE n.test_id = t.id) "
+	"FROM test t) "
+	"SELECT v.test_id, v.run_id, v.session_id, v.status, v.test_print, "
+	"v.created_at, coalesce(v.started_at, v.created_at) "
+	"FROM last t JOIN run_verdict v ON v.test_id = t.test_id "
+	"AND v.run_id BETWEEN t.oldest AND t.newest "
+	"ORDER BY v.test_id, v.run_id DESC";
+
 static int read_all(struct store *s, struct verdicts *v)
 {
 	const struct db_value older = DB_I(VERDICT_RUNS - 1);
@@ -252,17 +267,8 @@ static int read_all(struct store *s, struct verdicts *v)
 		       "JOIN project p ON p.id = t.project_id ORDER BY t.id",
 		       NULL, 0, test_row, v);
 	if (err >= 0)
-		err = db_query(store_reader(s),
-			       "SELECT v.test_id, v.run_id, v.session_id, "
-			       "v.status, v.test_print, v.created_at, "
-			       "coalesce(v.started_at, v.created_at) "
-			       "FROM test t JOIN run_verdict v "
-			       "ON v.test_id = t.id AND v.run_id >= "
-			       "coalesce((SELECT o.run_id FROM run_verdict o "
-			       "WHERE o.test_id = t.id ORDER BY o.run_id DESC "
-			       "LIMIT 1 OFFSET $1), 0) "
-			       "ORDER BY t.id, v.run_id DESC",
-			       &older, 1, verdict_row, v);
+		err = db_query(store_reader(s), last_runs, &older, 1,
+			       verdict_row, v);
 	return err < 0 ? err : 0;
 }
 

@@ -202,6 +202,57 @@ static int explain(const struct waiting_run *run,
 	return 1;
 }
 
+/* ---- one agent takes it ---- */
+
+/* Find an agent that takes jobs and has room for so many. @param ret  0: none */
+static int roomy_agent(struct store *s, int64_t pool_id, int64_t jobs,
+		       int64_t seen_after, int64_t polled_after, int64_t *ret)
+{
+	const struct db_value params[] = {DB_I(pool_id), DB_I(seen_after),
+					  DB_I(polled_after), DB_I(jobs)};
+	int err = db_query(
+		store_reader(s),
+		"SELECT a.id FROM agent_serves p JOIN agent a ON a.id = "
+		"p.agent_id WHERE p.pool_id = $1 AND a.disconnected = 0 AND "
+		"a.draining = 0 AND a.held = 0 AND a.last_seen > $2 AND "
+		"a.polled_at >= $3 AND a.capacity - (SELECT count(*) FROM "
+		"lease l WHERE l.agent_id = a.id AND l.state IN ('offered', "
+		"'started')) >= $4 LIMIT 1",
+		LEASE_PARAMS(params), db_integer_row, ret);
+
+	return err < 0 ? err : 0;
+}
+
+/* Whether one agent has room and capabilities for all roles, beside those of the
+ * runs ahead. It is asked first, as a pool may have 10 000 agents.
+ * @return 1; 0 not known; -ENOMEM; -EIO */
+static int one_takes_all(struct store *s, const struct waiting_run *run,
+			 const struct waiting_times *times)
+{
+	const int64_t since = times->now - WAITING_POLL_MS;
+	struct fit_query query = {
+		.run_id = run->id,
+		.seen_after = times->now - times->lease_ms,
+		.only_first = true,
+	};
+	int64_t not_ahead = INT64_MAX;
+	struct fit fit;
+	int err = reserve_ahead(s, run, &not_ahead);
+
+	if (err >= 0)
+		err = roomy_agent(
+			s, run->pool_id, INT64_MAX - not_ahead + run->roles,
+			query.seen_after, run->created_at < since ? since : 0,
+			&query.first_agent);
+	if (err < 0 || !query.first_agent)
+		return err;
+	err = fit_read(store_reader(s), &query, &fit);
+	if (!err)
+		err = fit.agent_count == 1 && fit_takes_all(&fit, fit.agents);
+	fit_release(&fit);
+	return err;
+}
+
 int store_waiting_for(struct store *s, int64_t run_id,
 		      const struct waiting_times *times,
 		      char text[static WAITING_TEXT_BYTES])
@@ -218,6 +269,9 @@ int store_waiting_for(struct store *s, int64_t run_id,
 
 	err = read_run(s, &run);
 	if (err <= 0 || !run.roles)
+		return err < 0 ? err : 0;
+	err = one_takes_all(s, &run, times);
+	if (err)
 		return err < 0 ? err : 0;
 	err = read_agents(s, run.pool_id, times, &agents);
 	room = agents.room;
