@@ -241,20 +241,17 @@ static int verdict_row(const struct db_value *row, size_t columns, void *arg)
 	return read_status(row[3].bytes, &run->status);
 }
 
-/* The last runs of each test. Their bounds are found once a test: in the join
- * PostgreSQL may look for them with each verdict. Both bounds: with the lower one
- * alone it reads all verdicts. */
+/* The last runs of each test. The oldest of them is looked for once a test: in the
+ * join PostgreSQL may look for it with each verdict. */
 static const char last_runs[] =
-	"WITH last (test_id, oldest, newest) AS MATERIALIZED ("
+	"WITH oldest (test_id, run_id) AS MATERIALIZED ("
 	"SELECT t.id, coalesce((SELECT o.run_id FROM run_verdict o "
-	"WHERE o.test_id = t.id ORDER BY o.run_id DESC LIMIT 1 OFFSET $1), 0), "
-	"(SELECT max(n.run_id) FROM run_verdict n WHERE n.test_id = t.id) "
+	"WHERE o.test_id = t.id ORDER BY o.run_id DESC LIMIT 1 OFFSET $1), 0) "
 	"FROM test t) "
 	"SELECT v.test_id, v.run_id, v.session_id, v.status, v.test_print, "
 	"v.created_at, coalesce(v.started_at, v.created_at) "
-	"FROM last t JOIN run_verdict v ON v.test_id = t.test_id "
-	"AND v.run_id BETWEEN t.oldest AND t.newest "
-	"ORDER BY v.test_id, v.run_id DESC";
+	"FROM oldest t JOIN run_verdict v ON v.test_id = t.test_id "
+	"AND v.run_id >= t.run_id ORDER BY v.test_id, v.run_id DESC";
 
 static int read_all(struct store *s, struct verdicts *v)
 {
