@@ -221,6 +221,29 @@ def test_filter_by_status(server, status):
     assert answer["total"] == len(expected) and bool(expected) == (status != "no status")
 
 
+def test_total_of_many_runs():
+    """All but the last 10000 are counted once; the total is right when old or new ones are deleted."""
+    with Controller() as c:
+        c.api("POST", "/projects", {"name": "p"})
+        c.api("POST", "/agent-pools", {"name": "pool"})
+        c.api("POST", "/tests", {"name": "t", "project_id": 1, "agentpool_id": 1,
+                                 "steps": [[{"type": "wait", "role": "A"}]]})
+        c.stop()
+        rows = Rows(c)
+        for number in range(1, 10021):
+            rows.run(number)
+        rows.db.commit()
+        rows.db.close()
+        c.start()
+
+        def totals():  # of several connections
+            return {c.request("GET", "/runs?count=1").json()["total"] for _ in range(8)}
+        assert totals() == {10020}
+        for deleted, run in enumerate((3, 10019, 20), 1):
+            assert c.request("DELETE", f"/runs/{run}").ok
+            assert totals() == {10020 - deleted}
+
+
 def test_filters_are_a_conjunction_and_tags_match_one_by_one(server):
     assert ids(server, "?filtername=tags&filterval=b%25") == \
         [6, 5, 4, 2, 1]

@@ -77,6 +77,12 @@ int run_mark_deleted(struct db *db, int64_t run_id)
 	int err = execute(db, statements,
 			  sizeof(statements) / sizeof(*statements), &param);
 
+	/* also for a run without a verdict: totals of runs are kept by it */
+	if (err >= 0)
+		err = db_query(db,
+			       "UPDATE revision SET value = value + 1 "
+			       "WHERE name = 'verdicts_gone'",
+			       NULL, 0, NULL, NULL);
 	return err < 0 ? err : removal_add(db, run_id, "run");
 }
 

@@ -21,8 +21,8 @@
 
 /* ---- runs as text ---- */
 
-/* Runs up to an id, counted once: runs are made with higher ids, and leave only
- * as the revision tells, since each has a verdict before. */
+/* Runs up to an id, counted once: runs are made with higher ids, and the revision
+ * tells when one was deleted (run_mark_deleted()). */
 struct run_count {
 	int64_t gone;  /* revision "verdicts_gone" */
 	int64_t up_to; /* an id */
