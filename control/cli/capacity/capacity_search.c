@@ -32,7 +32,7 @@ static int read_arguments(int argc, char **argv, unsigned *retry_s,
 		{NULL, 0, NULL, 0},
 	};
 	uint64_t number;
-	int option;
+	int option, status;
 
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -40,10 +40,9 @@ static int read_arguments(int argc, char **argv, unsigned *retry_s,
 			return client_usage(
 				"wrong option of `capacity-search %s`",
 				argv[0]);
-		if (str_to_u64(optarg, RUN_WAIT_RETRY_S_MAX, &number))
-			return client_usage("--retry-for is 0 to %d seconds",
-					    RUN_WAIT_RETRY_S_MAX);
-		*retry_s = (unsigned)number;
+		status = run_wait_read_retry(optarg, retry_s);
+		if (status)
+			return status;
 	}
 	if (optind >= argc || str_to_u64(argv[optind], INT64_MAX, &number))
 		return client_usage("capacity-search %s takes the number of a "

@@ -90,17 +90,15 @@ static int read_watch(int argc, char **argv, unsigned *ret_retry_s)
 		{"retry-for", required_argument, NULL, 'r'},
 		{NULL, 0, NULL, 0},
 	};
-	uint64_t seconds;
-	int option;
+	int option, status;
 
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (option != 'r')
 			return client_usage("wrong option of `run watch`");
-		if (str_to_u64(optarg, RUN_WAIT_RETRY_S_MAX, &seconds))
-			return client_usage("--retry-for is 0 to %d seconds",
-					    RUN_WAIT_RETRY_S_MAX);
-		*ret_retry_s = (unsigned)seconds;
+		status = run_wait_read_retry(optarg, ret_retry_s);
+		if (status)
+			return status;
 	}
 	return optind + 1 < argc
 		       ? client_usage("%s is too much", argv[optind + 1])

@@ -51,6 +51,17 @@ struct waiting {
 	json_t *last;                  /* last answer about the run */
 };
 
+int run_wait_read_retry(const char *value, unsigned *ret_s)
+{
+	uint64_t seconds;
+
+	if (str_to_u64(value, RUN_WAIT_RETRY_S_MAX, &seconds))
+		return client_usage("--retry-for is 0 to %d seconds",
+				    RUN_WAIT_RETRY_S_MAX);
+	*ret_s = (unsigned)seconds;
+	return 0;
+}
+
 /* ---- signals ---- */
 
 int run_signals_open(void)

@@ -30,6 +30,9 @@ struct run_wait_params {
 	void *arg;
 };
 
+/** Read the value of --retry-for. @return 0; exit status, the complaint was printed */
+int run_wait_read_retry(const char *value, unsigned *ret_s);
+
 /** Block SIGINT, SIGTERM and SIGHUP, so that none ends the program between the
  * start of a run and the wait for it. @return descriptor that tells them;
  * -errno */
