@@ -10,10 +10,11 @@
 #include <errno.h>
 #include <string.h>
 
-/* Of an SSRC, to tell sessions apart; the rest is random. */
+/* Bits of an SSRC of ours that are the slot of its session; the others are random. */
 #define SLOT_BITS 14
 
-/* Random, and another one for each slot: both steps can be undone. */
+/* An SSRC that no other session of ours has, as its slot is in it; the other bits are
+ * random. The product only mixes the bits: different numbers stay different. */
 static uint32_t ssrc_choose(uint32_t slot)
 {
 	uint32_t ssrc;

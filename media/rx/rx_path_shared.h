@@ -36,7 +36,7 @@ struct rx_shared_socket {
 	uint32_t turn;  /* of the thread, when it was read to its end */
 };
 
-/** Thread: loop, before a session has it.
+/** Thread: loop, while no session uses it.
  * @param slots  sessions have numbers below it
  * @return 0; -ENOMEM */
 int rx_shared_new(struct rx_shared **ret, uint32_t slots);

@@ -12,7 +12,7 @@
 
 struct tx_queue; /* packets that wait */
 
-/** Thread: loop, before a session has it. @return 0; -ENOMEM */
+/** Thread: loop, while no session uses it. @return 0; -ENOMEM */
 int tx_queue_new(struct tx_queue **ret);
 /** Thread: loop, after the thread has ended. @param q  may be NULL
  * @return NULL */

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Only blocks of one series are thinned. They have other sizes than those of uploads, which
- * store_retention.c measured. */
+/* Join the points of each series in one block: only such blocks are thinned. The run takes
+ * less of the database then, so the size that retention noted is measured again. */
 static int fold(struct db *db, int64_t run_id)
 {
 	const struct db_value params[] = {DB_I(run_id),
