@@ -10,6 +10,16 @@ struct db_value db_text(const char *text)
 		.type = DB_TEXT, .bytes = text, .len = strlen(text)};
 }
 
+struct db_value db_id_or_null(int64_t id)
+{
+	return id ? DB_I(id) : db_text(NULL);
+}
+
+int64_t db_integer_or_0(const struct db_value *value)
+{
+	return value->type == DB_INT ? value->integer : 0;
+}
+
 struct db_value db_blob(const void *bytes, size_t len)
 {
 	return (struct db_value){.type = DB_BLOB, .bytes = bytes, .len = len};

@@ -47,6 +47,10 @@ struct db_value {
 #define DB_R(v) ((struct db_value){.type = DB_REAL, .real = (v)})
 struct db_value db_text(const char *text); /* NULL becomes DB_NULL */
 struct db_value db_blob(const void *bytes, size_t len);
+/** An id that is not 0, which becomes DB_NULL. */
+struct db_value db_id_or_null(int64_t id);
+/** The value of an INT; 0 of any other type. */
+int64_t db_integer_or_0(const struct db_value *value);
 /** The value of an INT or REAL as double. */
 double db_number(const struct db_value *value);
 

@@ -261,6 +261,39 @@ const struct secrets *store_secrets(const struct store *s)
 	return s->database->secrets;
 }
 
+int store_seal_json(struct store *s, const char *purpose, const json_t *value,
+		    uint8_t **ret, size_t *ret_len)
+{
+	char *text = json_dumps(value, JSON_COMPACT);
+	int err;
+
+	if (!text)
+		return -ENOMEM;
+	err = secret_seal(store_secrets(s), purpose, text, strlen(text), ret,
+			  ret_len);
+	secret_wipe_free(text, strlen(text));
+	return err;
+}
+
+int store_open_json(struct store *s, const char *purpose,
+		    const struct db_value *box, json_t **ret)
+{
+	char *text;
+	size_t len;
+	int err;
+
+	*ret = NULL;
+	if (box->type != DB_BLOB)
+		return 0;
+	err = secret_open(store_secrets(s), purpose, box->bytes, box->len,
+			  &text, &len);
+	if (err)
+		return err == -EBADMSG ? 0 : err;
+	*ret = json_loadb(text, len, 0, NULL);
+	secret_wipe_free(text, len);
+	return *ret ? 0 : -ENOMEM;
+}
+
 int64_t store_now_ms(void)
 {
 	return clock_wall_ns() / NS_PER_MS;

@@ -8,41 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int seal_json(struct store *s, const char *purpose, json_t *value,
-		     uint8_t **ret, size_t *ret_len)
-{
-	char *text = json_dumps(value, JSON_COMPACT);
-	int err;
-
-	if (!text)
-		return -ENOMEM;
-	err = secret_seal(store_secrets(s), purpose, text, strlen(text), ret,
-			  ret_len);
-	secret_wipe_free(text, strlen(text));
-	return err;
-}
-
-/* Decrypt a box of JSON. @return 0, *ret NULL if it was encrypted with another
- * key file */
-static int open_json(struct store *s, const char *purpose,
-		     const struct db_value *box, json_t **ret)
-{
-	char *text;
-	size_t len;
-	int err;
-
-	*ret = NULL;
-	if (box->type != DB_BLOB)
-		return 0;
-	err = secret_open(store_secrets(s), purpose, box->bytes, box->len,
-			  &text, &len);
-	if (err)
-		return err == -EBADMSG ? 0 : err;
-	*ret = json_loadb(text, len, 0, NULL);
-	secret_wipe_free(text, len);
-	return *ret ? 0 : -ENOMEM;
-}
-
 static bool is_on(const json_t *test, const char *flag)
 {
 	return json_integer_value(json_object_get(test, flag)) == 1;
@@ -68,7 +33,7 @@ int callback_seal(struct store *s, json_t *callback, uint8_t **ret,
 {
 	if (!json_string_length(json_object_get(callback, "url")))
 		return 0;
-	return seal_json(s, CALLBACK_BOX, callback, ret, ret_len);
+	return store_seal_json(s, CALLBACK_BOX, callback, ret, ret_len);
 }
 
 /* ---- what is due ---- */
@@ -83,10 +48,10 @@ static int due_row(const struct db_value *row, size_t columns, void *arg)
 	struct due_reading *r = arg;
 
 	(void)columns;
-	r->due.run_id = row[0].type == DB_INT ? row[0].integer : 0;
-	r->due.project_run_id = row[1].type == DB_INT ? row[1].integer : 0;
+	r->due.run_id = db_integer_or_0(&row[0]);
+	r->due.project_run_id = db_integer_or_0(&row[1]);
 	(void)str_copy(r->due.key, sizeof(r->due.key), row[2].bytes);
-	return open_json(r->store, CALLBACK_BOX, &row[3], &r->due.how);
+	return store_open_json(r->store, CALLBACK_BOX, &row[3], &r->due.how);
 }
 
 int store_callback_due(struct store *s, struct callback_due *ret)
@@ -110,17 +75,12 @@ int store_callback_due(struct store *s, struct callback_due *ret)
 	return 1;
 }
 
-static struct db_value id_or_null(int64_t id)
-{
-	return id ? DB_I(id) : db_text(NULL);
-}
-
 static int insert_callback(struct db *db, const struct callback_due *due,
 			   const struct callback_new *callback,
 			   struct db_value box)
 {
 	const struct db_value params[] = {
-		id_or_null(due->run_id),    id_or_null(due->project_run_id),
+		db_id_or_null(due->run_id), db_id_or_null(due->project_run_id),
 		db_text(callback->url),     db_text(callback->method),
 		DB_I(callback->created_at), box};
 
@@ -142,8 +102,8 @@ int store_callback_make(struct store *s, const struct callback_due *due,
 	int err = 0;
 
 	if (callback->request)
-		err = seal_json(s, REQUEST_BOX, callback->request, &box,
-				&box_len);
+		err = store_seal_json(s, REQUEST_BOX, callback->request, &box,
+				      &box_len);
 	if (!err)
 		err = store_write_begin(s, &db);
 	if (err) {
@@ -185,7 +145,8 @@ static int claim_row(const struct db_value *row, size_t columns, void *arg)
 	r->tries = row[1].integer;
 	(void)str_copy(r->claim.url, sizeof(r->claim.url), row[2].bytes);
 	(void)str_copy(r->claim.method, sizeof(r->claim.method), row[3].bytes);
-	return open_json(r->store, REQUEST_BOX, &row[4], &r->claim.request);
+	return store_open_json(r->store, REQUEST_BOX, &row[4],
+			       &r->claim.request);
 }
 
 /* Give up: the last attempt began before the controller stopped, and its result

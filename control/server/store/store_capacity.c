@@ -21,26 +21,7 @@ void capacity_search_release(struct capacity_search *search)
 	*search = (struct capacity_search){.id = 0};
 }
 
-static struct db_value id_or_null(int64_t id)
-{
-	return id ? DB_I(id) : db_text(NULL);
-}
-
 /* ---- making one ---- */
-
-static int seal_test(struct store *s, json_t *test, uint8_t **ret,
-		     size_t *ret_len)
-{
-	char *text = json_dumps(test, JSON_COMPACT);
-	int err;
-
-	if (!text)
-		return -ENOMEM;
-	err = secret_seal(store_secrets(s), CAPACITY_BOX, text, strlen(text),
-			  ret, ret_len);
-	secret_wipe_free(text, strlen(text));
-	return err;
-}
 
 static int insert(struct db *db, const struct capacity_new *search,
 		  struct db_value box, const char *params_text, int64_t *ret_id)
@@ -50,14 +31,14 @@ static int insert(struct db *db, const struct capacity_new *search,
 #define NUMBER(name) json_integer_value(json_object_get(search->test, name))
 	const struct db_value params[] = {
 		db_text(search->uuid),
-		id_or_null(NUMBER("id")),
+		db_id_or_null(NUMBER("id")),
 		TEXT("name"),
-		id_or_null(NUMBER("project_id")),
+		db_id_or_null(NUMBER("project_id")),
 		TEXT("project_name"),
 		TEXT("agentpool_name"),
 		db_text(params_text),
 		box,
-		id_or_null(search->key_id),
+		db_id_or_null(search->key_id),
 		DB_I(search->created_at),
 	};
 
@@ -81,7 +62,9 @@ int store_capacity_create(struct store *s, const struct capacity_new *search,
 	size_t box_len = 0;
 	int64_t id = 0;
 	struct db *db;
-	int err = text ? seal_test(s, search->test, &box, &box_len) : -ENOMEM;
+	int err = text ? store_seal_json(s, CAPACITY_BOX, search->test, &box,
+					 &box_len)
+		       : -ENOMEM;
 
 	if (!err)
 		err = store_write_begin(s, &db);
@@ -136,8 +119,7 @@ int store_capacity_known(struct store *s, int64_t id)
 static int trial_row(const struct db_value *row, size_t columns, void *arg)
 {
 	json_t *trial = json_pack(
-		"{s:f, s:o, s:o, s:o, s:o, s:o}", "load",
-		row[0].type == DB_REAL ? row[0].real : (double)row[0].integer,
+		"{s:f, s:o, s:o, s:o, s:o, s:o}", "load", db_number(&row[0]),
 		"outcome", record_value(&row[1]), "condition",
 		record_value(&row[2]), "sentence", record_value(&row[3]),
 		"session_id", record_value(&row[4]), "started_at",
@@ -172,25 +154,6 @@ struct search_row {
 	struct capacity_search *search;
 };
 
-static int open_test(struct store *s, const struct db_value *box, json_t **ret)
-{
-	char *text;
-	size_t len;
-	int err = secret_open(store_secrets(s), CAPACITY_BOX, box->bytes,
-			      box->len, &text, &len);
-
-	if (err)
-		return err == -EBADMSG ? 0 : err;
-	*ret = json_loadb(text, len, 0, NULL);
-	secret_wipe_free(text, len);
-	return 0;
-}
-
-static int64_t number_of(const struct db_value *value)
-{
-	return value->type == DB_INT ? value->integer : 0;
-}
-
 #define COLUMNS                                                   \
 	"SELECT s.id, s.uuid, s.test_name, s.test_id, s.key_id, " \
 	"s.stop_requested, s.params_json, s.next_at, s.test_box"
@@ -203,18 +166,17 @@ static int search_row(const struct db_value *row, size_t columns, void *arg)
 	c->id = row[0].integer;
 	(void)str_copy(c->uuid, sizeof(c->uuid), row[1].bytes);
 	(void)str_copy(c->test_name, sizeof(c->test_name), row[2].bytes);
-	c->test_id = number_of(&row[3]);
-	c->key_id = number_of(&row[4]);
+	c->test_id = db_integer_or_0(&row[3]);
+	c->key_id = db_integer_or_0(&row[4]);
 	c->stop_requested = row[5].integer != 0;
 	c->params = record_json(&row[6]);
-	c->due_at = number_of(&row[7]);
+	c->due_at = db_integer_or_0(&row[7]);
 	if (columns > 9)
 		(void)str_copy(c->session_id, sizeof(c->session_id),
 			       row[9].bytes);
 	if (!c->params)
 		return -ENOMEM;
-	return row[8].type == DB_BLOB ? open_test(r->store, &row[8], &c->test)
-				      : 0;
+	return store_open_json(r->store, CAPACITY_BOX, &row[8], &c->test);
 }
 
 static int read_search(struct store *s, const char *sql,

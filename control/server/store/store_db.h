@@ -8,6 +8,7 @@
 #include "control/server/store/db.h"
 #include "control/server/store/store.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 
 /** This thread's reading connection: it sees committed changes only. */
@@ -32,6 +33,23 @@ bool store_total(struct store *s, const char *table, uint64_t changes,
  * counting */
 void store_total_keep(struct store *s, const char *table, uint64_t changes,
 		      int64_t rows);
+
+/**
+ * Encrypt a JSON value (store_secret.h).
+ * @param purpose  as of secret_seal()
+ * @param ret      allocated; the caller frees it
+ * @return 0; -ENOMEM
+ */
+int store_seal_json(struct store *s, const char *purpose, const json_t *value,
+		    uint8_t **ret, size_t *ret_len);
+/**
+ * Decrypt a column that has one.
+ * @param ret  new reference; NULL if the column is NULL, or was encrypted with another
+ *             key file
+ * @return 0; -ENOMEM
+ */
+int store_open_json(struct store *s, const char *purpose,
+		    const struct db_value *box, json_t **ret);
 
 /** Caches of this folder's files, one pointer each per store. */
 enum store_cache {

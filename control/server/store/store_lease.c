@@ -20,7 +20,7 @@ static int integer_row(const struct db_value *row, size_t columns, void *arg)
 	int64_t *value = arg;
 
 	(void)columns;
-	*value = row[0].type == DB_INT ? row[0].integer : 0;
+	*value = db_integer_or_0(&row[0]);
 	return 0;
 }
 
@@ -58,14 +58,14 @@ static int view_row(const struct db_value *row, size_t columns, void *arg)
 	v->found = true;
 	v->run_id = row[0].integer;
 	copy(v->role, sizeof(v->role), &row[1]);
-	v->agent_id = row[2].type == DB_INT ? row[2].integer : 0;
+	v->agent_id = db_integer_or_0(&row[2]);
 	copy(v->state, sizeof(v->state), &row[3]);
-	v->ended_at = row[4].type == DB_INT ? row[4].integer : 0;
+	v->ended_at = db_integer_or_0(&row[4]);
 	v->next_seq = row[5].integer;
 	copy(v->phase, sizeof(v->phase), &row[6]);
-	v->stopping_at = row[7].type == DB_INT ? row[7].integer : 0;
+	v->stopping_at = db_integer_or_0(&row[7]);
 	v->go_step = row[8].integer;
-	v->go_at = row[9].type == DB_INT ? row[9].integer : 0;
+	v->go_at = db_integer_or_0(&row[9]);
 	v->epoch = row[10].integer;
 	v->enough = row[11].integer == 1;
 	lease_whose(v->whose, v->role, row[12].integer, row[13].integer);

@@ -45,6 +45,9 @@ int lease_integer(struct db *db, const char *sql, const struct db_value *params,
  * otherwise it reads all stored runs. */
 #define RUN_ACTIVE "phase <> 'done' "
 
+/* SQL of an agent: it takes jobs, if it was also seen within the lease time */
+#define AGENT_TAKES_JOBS "disconnected = 0 AND draining = 0 AND held = 0 "
+
 /* SQL: the others wait at a barrier for this lease. One that is lost ends the run, or the
  * run goes on without it. */
 #define LEASE_HOLDS_UP \

@@ -1,5 +1,7 @@
 #include "control/server/store/store_lease_fit.h"
 
+#include "control/server/store/store_lease_db.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -132,9 +134,8 @@ int fit_read(struct db *db, const struct fit_query *query, struct fit *ret)
 			"a.features_json FROM agent a WHERE a.id IN (SELECT "
 			"agent_id FROM agent_serves WHERE pool_id = (SELECT "
 			"agentpool_id FROM run WHERE id = $1)) AND "
-			"(a.id = $3 OR ($4 = 0 AND a.draining = 0 AND "
-			"a.held = 0 AND a.disconnected = 0 AND "
-			"a.last_seen > $2)) "
+			"(a.id = $3 OR ($4 = 0 AND " AGENT_TAKES_JOBS
+			"AND a.last_seen > $2)) "
 			"ORDER BY a.id = $3 DESC, room DESC, a.id",
 			params, 4, agent_row, ret);
 	return err < 0 ? err : 0;

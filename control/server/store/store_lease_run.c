@@ -19,11 +19,6 @@
 #define TEXT(name)    db_text(json_string_value(json_object_get(test, name)))
 #define INTEGER(name) DB_I(json_integer_value(json_object_get(test, name)))
 
-static struct db_value id_or_null(int64_t id)
-{
-	return id ? DB_I(id) : db_text(NULL);
-}
-
 /* @return JSON text of an array; freed by the caller; NULL: out of memory */
 static char *warnings_text(const char *warning)
 {
@@ -49,10 +44,10 @@ static int insert_run(struct db *db, const struct run_new *run,
 	char *warnings = warnings_text(run->warning);
 	const struct db_value params[] = {
 		db_text(run->session_id),
-		id_or_null(json_integer_value(json_object_get(test, "id"))),
+		db_id_or_null(json_integer_value(json_object_get(test, "id"))),
 		TEXT("name"),
 		TEXT("scenario"),
-		id_or_null(json_integer_value(
+		db_id_or_null(json_integer_value(
 			json_object_get(test, "project_id"))),
 		TEXT("project_name"),
 		INTEGER("agentpool_id"),
@@ -70,13 +65,13 @@ static int insert_run(struct db *db, const struct run_new *run,
 		DB_I(run->retries_left),
 		retry_box,
 		db_text(callback_box.type == DB_BLOB ? "wanted" : "none"),
-		id_or_null(run->project_run_id),
+		db_id_or_null(run->project_run_id),
 		run->project_run_id ? DB_I(run->project_position)
 				    : db_text(NULL),
 		callback_box,
 		db_text(print),
 		db_text(callback_on(test)),
-		id_or_null(run->limits ? run->limits->key_id : 0),
+		db_id_or_null(run->limits ? run->limits->key_id : 0),
 		db_text(warnings),
 	};
 	int err = -ENOMEM;
@@ -152,18 +147,9 @@ static int insert_lease(struct store *s, struct db *db, int64_t run_id,
 static int seal_retry(struct store *s, const struct run_new *run, uint8_t **ret,
 		      size_t *ret_len)
 {
-	char *text;
-	int err;
-
-	if (!run->retries_left)
-		return 0;
-	text = json_dumps(run->test, JSON_COMPACT);
-	if (!text)
-		return -ENOMEM;
-	err = secret_seal(store_secrets(s), RETRY_BOX, text, strlen(text), ret,
-			  ret_len);
-	secret_wipe_free(text, strlen(text));
-	return err;
+	return run->retries_left
+		       ? store_seal_json(s, RETRY_BOX, run->test, ret, ret_len)
+		       : 0;
 }
 
 /* Take the turn of a project run, schedule or retry: it starts one run only. */
@@ -579,20 +565,6 @@ struct retry_row {
 	struct retry_turn turn;
 };
 
-static int open_test(struct store *s, const struct db_value *box, json_t **ret)
-{
-	char *text;
-	size_t len;
-	int err = secret_open(store_secrets(s), RETRY_BOX, box->bytes, box->len,
-			      &text, &len);
-
-	if (err)
-		return err == -EBADMSG ? 0 : err;
-	*ret = json_loadb(text, len, 0, NULL);
-	secret_wipe_free(text, len);
-	return 0;
-}
-
 static int retry_row(const struct db_value *row, size_t columns, void *arg)
 {
 	struct retry_row *r = arg;
@@ -604,10 +576,9 @@ static int retry_row(const struct db_value *row, size_t columns, void *arg)
 	(void)str_copy(t->report_mode, sizeof(t->report_mode), row[2].bytes);
 	t->attempt = (unsigned)row[3].integer + 1;
 	t->retries_left = (unsigned)row[4].integer - 1;
-	t->project_run_id = row[5].type == DB_INT ? row[5].integer : 0;
-	t->project_position = row[6].type == DB_INT ? row[6].integer : 0;
-	return row[7].type == DB_BLOB ? open_test(r->store, &row[7], &t->test)
-				      : 0;
+	t->project_run_id = db_integer_or_0(&row[5]);
+	t->project_position = db_integer_or_0(&row[6]);
+	return store_open_json(r->store, RETRY_BOX, &row[7], &t->test);
 }
 
 int store_retry_next(struct store *s, struct retry_turn *ret)

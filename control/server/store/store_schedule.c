@@ -20,22 +20,17 @@ void schedule_turn_release(struct schedule_turn *turn)
 	"s.missed, s.report_mode FROM schedule s "                   \
 	"LEFT JOIN project p ON p.id = s.project_id "
 
-static int64_t number_of(const struct db_value *value)
-{
-	return value->type == DB_INT ? value->integer : 0;
-}
-
 static int turn_row(const struct db_value *row, size_t columns, void *arg)
 {
 	struct schedule_turn *t = arg;
 
 	(void)columns;
 	t->id = row[0].integer;
-	t->due_at = number_of(t->waited ? &row[2] : &row[1]);
+	t->due_at = db_integer_or_0(t->waited ? &row[2] : &row[1]);
 	t->is_waiting = row[2].type == DB_INT;
 	(void)str_copy(t->name, sizeof(t->name), row[3].bytes);
-	t->test_id = number_of(&row[4]);
-	t->project_id = number_of(&row[5]);
+	t->test_id = db_integer_or_0(&row[4]);
+	t->project_id = db_integer_or_0(&row[5]);
 	(void)str_copy(t->project_name, sizeof(t->project_name), row[6].bytes);
 	t->test_ids = record_json(&row[7]);
 	t->tags = record_json(&row[8]);

@@ -89,8 +89,8 @@ static int read_agents(struct store *s, int64_t pool_id,
 		"a.capacity, a.last_seen, a.polled_at, "
 		"CASE WHEN a.disconnected = 0 AND a.last_seen > $2 THEN 1 "
 		"ELSE 0 END AS online, "
-		"CASE WHEN a.disconnected = 0 AND a.last_seen > $2 AND "
-		"a.draining = 0 AND a.held = 0 THEN 1 ELSE 0 END AS taking, "
+		"CASE WHEN " AGENT_TAKES_JOBS "AND a.last_seen > $2 THEN 1 "
+		"ELSE 0 END AS taking, "
 		"(SELECT count(*) FROM lease l WHERE l.agent_id = a.id AND "
 		"l.state IN ('offered', 'started')) AS jobs "
 		"FROM agent a WHERE a.id IN (SELECT agent_id FROM "
@@ -213,9 +213,8 @@ static int roomy_agent(struct store *s, int64_t pool_id, int64_t jobs,
 	int err = db_query(
 		store_reader(s),
 		"SELECT a.id FROM agent_serves p JOIN agent a ON a.id = "
-		"p.agent_id WHERE p.pool_id = $1 AND a.disconnected = 0 AND "
-		"a.draining = 0 AND a.held = 0 AND a.last_seen > $2 AND "
-		"a.polled_at >= $3 AND a.capacity - (SELECT count(*) FROM "
+		"p.agent_id WHERE p.pool_id = $1 AND " AGENT_TAKES_JOBS
+		"AND a.last_seen > $2 AND a.polled_at >= $3 AND a.capacity - (SELECT count(*) FROM "
 		"lease l WHERE l.agent_id = a.id AND l.state IN ('offered', "
 		"'started')) >= $4 LIMIT 1",
 		LEASE_PARAMS(params), db_integer_row, ret);
