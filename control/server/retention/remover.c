@@ -11,6 +11,7 @@
 #include "control/server/store/store_thinning.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,10 @@ static int64_t work(struct remover *r, int64_t *next_check_ns,
 		*cursor = (struct retention_cursor){0};
 		*next_check_ns =
 			clock_mono_ns() + r->conf->retention_check_s * NS_PER_S;
+		if (found == 0)
+			log_debug("retention: nothing more is due, next check "
+				  "in %" PRIu32 " s",
+				  r->conf->retention_check_s);
 	}
 	if (found < 0) {
 		log_error("deletion: %s", strerror(-found));
