@@ -37,6 +37,11 @@ struct database {
 	/* Counts commits. Released after each commit, acquired by
 	 * store_changes(): rows read after the new count include the commit. */
 	atomic_uint_fast64_t changes;
+	struct shared {
+		pthread_mutex_t lock;
+		void *kept; /* lock; NULL: empty */
+		store_cache_free_h *free_h;
+	} shared[STORE_SHARED];
 };
 
 /* The snapshot in which rows were last read: PostgreSQL. */
@@ -188,6 +193,8 @@ int database_open(struct database **ret, const char *path,
 	d->secrets = secrets;
 	pthread_mutex_init(&d->write_lock, NULL);
 	pthread_mutex_init(&d->edit_lock, NULL);
+	for (size_t i = 0; i < STORE_SHARED; i++)
+		pthread_mutex_init(&d->shared[i].lock, NULL);
 	d->path = strdup(path);
 	if (!d->path)
 		goto fail;
@@ -216,6 +223,13 @@ struct database *database_close(struct database *d)
 		close(d->lock_fd);
 	pthread_mutex_destroy(&d->write_lock);
 	pthread_mutex_destroy(&d->edit_lock);
+	for (size_t i = 0; i < STORE_SHARED; i++) {
+		struct shared *shared = &d->shared[i];
+
+		if (shared->kept)
+			shared->free_h(shared->kept);
+		pthread_mutex_destroy(&shared->lock);
+	}
 	free(d->path);
 	free(d);
 	return NULL;
@@ -368,6 +382,28 @@ void store_cache_keep(struct store *s, enum store_cache which, void *cache,
 {
 	s->caches[which].kept = cache;
 	s->caches[which].free_h = free_h;
+}
+
+void *store_shared_lock(struct store *s, enum store_shared which)
+{
+	struct shared *shared = &s->database->shared[which];
+
+	pthread_mutex_lock(&shared->lock);
+	return shared->kept;
+}
+
+void store_shared_keep(struct store *s, enum store_shared which, void *cache,
+		       store_cache_free_h *free_h)
+{
+	struct shared *shared = &s->database->shared[which];
+
+	shared->kept = cache;
+	shared->free_h = free_h;
+}
+
+void store_shared_unlock(struct store *s, enum store_shared which)
+{
+	pthread_mutex_unlock(&s->database->shared[which].lock);
 }
 
 struct db *store_reader(struct store *s)

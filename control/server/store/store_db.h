@@ -53,11 +53,8 @@ int store_open_json(struct store *s, const char *purpose,
 
 /** Caches of this folder's files, one pointer each per store. */
 enum store_cache {
-	STORE_CACHE_RUNS,     /* runs written as text */
-	STORE_CACHE_KEYS,     /* API keys that were read */
-	STORE_CACHE_VERDICTS, /* the last runs of all tests */
-	STORE_CACHE_TREND,    /* days that are over */
-	STORE_CACHE_WAITS,    /* whether a lease waits */
+	STORE_CACHE_KEYS,  /* API keys that were read */
+	STORE_CACHE_WAITS, /* whether a lease waits */
 	STORE_CACHES
 };
 typedef void(store_cache_free_h)(void *cache);
@@ -67,6 +64,28 @@ void *store_cache(const struct store *s, enum store_cache which);
 /** Set a cache, once; it is released with the store. */
 void store_cache_keep(struct store *s, enum store_cache which, void *cache,
 		      store_cache_free_h *free_h);
+
+/** Caches that all stores of the process share: what is read for one thread need not be
+ * read for the others. */
+enum store_shared {
+	STORE_SHARED_RUNS,     /* runs written as text */
+	STORE_SHARED_COUNT,    /* how many runs there are */
+	STORE_SHARED_VERDICTS, /* the last runs of all tests */
+	STORE_SHARED_TREND,    /* days of all tests */
+	STORE_SHARED
+};
+
+/**
+ * Lock a shared cache until store_shared_unlock(). Each has its own lock; a thread takes
+ * one of them, and never begins to write meanwhile.
+ * @return borrowed; NULL: not set yet
+ */
+void *store_shared_lock(struct store *s, enum store_shared which);
+/** Set a locked cache, in place of the one before, which its owner has released. It is
+ * released with the database. */
+void store_shared_keep(struct store *s, enum store_shared which, void *cache,
+		       store_cache_free_h *free_h);
+void store_shared_unlock(struct store *s, enum store_shared which);
 
 /** The request whose changes are noted; NULL: none. */
 struct audit;

@@ -47,8 +47,8 @@ struct trend {
 	struct day days[TREND_DAYS];
 };
 
-/* The days of all tests. Those before today change only if a run is deleted,
- * today with each run that ends. */
+/* The days of all tests, shared by the threads (STORE_SHARED_TREND). Those before today
+ * change only if a run is deleted, today with each run that ends. */
 struct kept_days {
 	int64_t first_ms;
 	int64_t gone;     /* revision of what is deleted */
@@ -213,22 +213,14 @@ static int refresh(struct store *s, int64_t first_ms, int64_t from, int64_t to,
 	return 0;
 }
 
-/* Get the days of all tests as they are now. */
-static int current_days(struct store *s, int64_t first_ms,
-			struct kept_days **ret)
+/* Bring the days of all tests up to date. */
+static int refresh_days(struct store *s, struct kept_days *kept,
+			int64_t first_ms)
 {
-	struct kept_days *kept = store_cache(s, STORE_CACHE_TREND);
 	int64_t gone = 0, verdicts = 0;
-	int err;
-
-	if (!kept) {
-		kept = calloc(1, sizeof(*kept));
-		if (!kept)
-			return -ENOMEM;
-		store_cache_keep(s, STORE_CACHE_TREND, kept, kept_free);
-	}
 	/* read before the rows: what changes in between is read again */
-	err = store_revision(s, "verdicts_gone", &gone);
+	int err = store_revision(s, "verdicts_gone", &gone);
+
 	if (!err)
 		err = store_revision(s, "verdicts", &verdicts);
 	if (err)
@@ -242,38 +234,54 @@ static int current_days(struct store *s, int64_t first_ms,
 	if (!err && (!kept->today || kept->verdicts != verdicts))
 		err = refresh(s, first_ms, TREND_DAYS - 1, TREND_DAYS,
 			      &kept->today);
+	if (!err)
+		kept->verdicts = verdicts;
+	return err;
+}
+
+/* Copy the days of all tests as they are now. @param ret  new reference */
+static int current_days(struct store *s, int64_t first_ms, json_t **ret)
+{
+	struct kept_days *kept = store_shared_lock(s, STORE_SHARED_TREND);
+	json_t *list, *today;
+	int err;
+
+	if (!kept) {
+		kept = calloc(1, sizeof(*kept));
+		store_shared_keep(s, STORE_SHARED_TREND, kept, kept_free);
+	}
+	err = kept ? refresh_days(s, kept, first_ms) : -ENOMEM;
+	/* deep: another thread may read them at the same time */
+	list = err ? NULL : json_deep_copy(kept->past);
+	today = err ? NULL : json_deep_copy(kept->today);
+	store_shared_unlock(s, STORE_SHARED_TREND);
+	if (!err && json_array_extend(list, today))
+		err = -ENOMEM;
+	json_decref(today);
 	if (err)
-		return err;
-	kept->verdicts = verdicts;
-	*ret = kept;
-	return 0;
+		json_decref(list);
+	else
+		*ret = list;
+	return err;
 }
 
 int store_trend(struct store *s, int64_t now_ms, int64_t test_id, json_t **ret)
 {
 	const int64_t first_ms =
 		(now_ms / MS_PER_DAY - TREND_DAYS + 1) * MS_PER_DAY;
-	struct kept_days *kept;
-	json_t *list = NULL;
+	json_t *list;
 	int err;
 
-	if (test_id) {
-		list = json_array();
-		err = list ? read_days(s, first_ms, test_id, 0, TREND_DAYS,
-				       list)
-			   : -ENOMEM;
-	} else {
-		err = current_days(s, first_ms, &kept);
-		list = err ? NULL : json_copy(kept->past);
-		if (!err && (!list || json_array_extend(list, kept->today)))
-			err = -ENOMEM;
-	}
-	if (err) {
+	if (!test_id)
+		return current_days(s, first_ms, ret);
+	list = json_array();
+	err = list ? read_days(s, first_ms, test_id, 0, TREND_DAYS, list)
+		   : -ENOMEM;
+	if (err)
 		json_decref(list);
-		return err;
-	}
-	*ret = list;
-	return 0;
+	else
+		*ret = list;
+	return err;
 }
 
 /* ---- lists ---- */

@@ -21,16 +21,8 @@
 
 /* ---- runs as text ---- */
 
-/* Runs up to an id, counted once: runs are made with higher ids, and the revision
- * tells when one was deleted (run_mark_deleted()). */
-struct run_count {
-	int64_t gone;  /* revision "verdicts_gone" */
-	int64_t up_to; /* an id */
-	int64_t runs;
-};
-
+/* Shared by the threads (STORE_SHARED_RUNS). */
 struct run_texts {
-	struct run_count count;
 	struct {
 		int64_t id; /* 0: free; ids are never reused */
 		char *text;
@@ -62,21 +54,16 @@ static void keep(struct run_texts *texts, int64_t id, const char *text,
 	texts->kept[at].len = len;
 }
 
-/* ---- ids ---- */
+/* ---- the number of runs ---- */
 
-struct listed_runs {
-	int64_t *ids; /* of the page */
-	size_t count;
+/* Runs up to an id, counted once: runs are made with higher ids, and the revision
+ * tells when one was deleted (run_mark_deleted()). Shared by the threads
+ * (STORE_SHARED_COUNT). */
+struct run_count {
+	int64_t gone;  /* revision "verdicts_gone" */
+	int64_t up_to; /* an id */
+	int64_t runs;
 };
-
-static int id_row(const struct db_value *row, size_t columns, void *arg)
-{
-	struct listed_runs *l = arg;
-
-	(void)columns;
-	l->ids[l->count++] = row[0].integer;
-	return 0;
-}
 
 /* Ids are drawn before runs are committed: the last ones may still come. */
 #define IDS_UNSETTLED 10000
@@ -94,10 +81,10 @@ static int count_between(struct store *s, int64_t after, int64_t up_to,
 	return err < 0 ? err : 0;
 }
 
-/* Count all runs that are shown: 168 000 at once take 30 ms. */
-static int count_all(struct store *s, struct run_count *c, int64_t *total)
+/* Bring the count up to date: 168 000 runs at once take 30 ms. */
+static int count_settled(struct store *s, struct run_count *c)
 {
-	int64_t gone = 0, up_to = 0, settled = 0, rest = 0;
+	int64_t gone = 0, up_to = 0, settled = 0;
 	/* read before the rows: what changes in between is read again */
 	int err = store_revision(s, "verdicts_gone", &gone);
 
@@ -110,21 +97,64 @@ static int count_all(struct store *s, struct run_count *c, int64_t *total)
 	up_to -= IDS_UNSETTLED;
 	if (c->gone != gone)
 		*c = (struct run_count){.gone = gone};
-	if (up_to > c->up_to) {
-		err = count_between(s, c->up_to, up_to, &settled);
-		if (err)
-			return err;
-		c->runs += settled;
-		c->up_to = up_to;
+	if (up_to <= c->up_to)
+		return 0;
+	err = count_between(s, c->up_to, up_to, &settled);
+	if (err)
+		return err;
+	c->runs += settled;
+	c->up_to = up_to;
+	return 0;
+}
+
+/* Count all runs that are shown. */
+static int count_all(struct store *s, int64_t *total)
+{
+	struct run_count *shared = store_shared_lock(s, STORE_SHARED_COUNT);
+	struct run_count counted = {.gone = 0};
+	int64_t rest = 0;
+	int err = 0;
+
+	if (!shared) {
+		shared = calloc(1, sizeof(*shared));
+		store_shared_keep(s, STORE_SHARED_COUNT, shared, free);
 	}
-	err = count_between(s, c->up_to, INT64_MAX, &rest);
-	*total = c->runs + rest;
+	err = shared ? count_settled(s, shared) : -ENOMEM;
+	if (!err)
+		counted = *shared;
+	store_shared_unlock(s, STORE_SHARED_COUNT);
+	if (!err)
+		err = count_between(s, counted.up_to, INT64_MAX, &rest);
+	*total = counted.runs + rest;
 	return err;
 }
 
+/* ---- ids ---- */
+
+/* A run of the page, and its text among the texts of the page. */
+struct listed_run {
+	int64_t id;
+	size_t at, len; /* len 0: no text */
+	bool is_new; /* the text was not cached, and will not change any more */
+};
+
+struct listed_runs {
+	struct listed_run *runs;
+	size_t count;
+	struct buf texts;
+};
+
+static int id_row(const struct db_value *row, size_t columns, void *arg)
+{
+	struct listed_runs *l = arg;
+
+	(void)columns;
+	l->runs[l->count++].id = row[0].integer;
+	return 0;
+}
+
 /* The ids alone: SQLite reads them from the index run_shown, without the rows. */
-static int select_ids(struct store *s, struct run_count *counted,
-		      const struct selection *selection,
+static int select_ids(struct store *s, const struct selection *selection,
 		      const struct page *page, struct listed_runs *ret,
 		      int64_t *total)
 {
@@ -137,11 +167,11 @@ static int select_ids(struct store *s, struct run_count *counted,
 		.column_count = 1,
 	};
 	int err = selection->count > 0 ? record_count(s, &ids, selection, total)
-				       : count_all(s, counted, total);
+				       : count_all(s, total);
 
 	/* a LIMIT keeps the rows within the page */
-	ret->ids = calloc((size_t)page->count + 1, sizeof(*ret->ids));
-	if (!ret->ids)
+	ret->runs = calloc((size_t)page->count + 1, sizeof(*ret->runs));
+	if (!ret->runs)
 		return -ENOMEM;
 	return err ? err
 		   : record_select_rows(s, &ids, selection, page, id_row, ret);
@@ -149,107 +179,160 @@ static int select_ids(struct store *s, struct run_count *counted,
 
 /* ---- texts ---- */
 
-struct writing {
-	const struct table *table;
-	struct buf *text;
-	const char *separator;
-	bool found;
+/* One statement reads so many runs: one a run made most of the time of a page from
+ * PostgreSQL. */
+#define RUNS_READ 24
+_Static_assert(RUNS_READ <= RECORD_PARAMS_MAX, "one statement reads them");
+
+static const char are_these[] =
+	"r.id IN ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, "
+	"$15, $16, $17, $18, $19, $20, $21, $22, $23, $24)";
+
+/* Runs that one statement reads. */
+struct chunk {
+	struct listed_run *runs[RUNS_READ];
+	size_t count;
+	struct buf *texts;
 };
 
+static bool is_finished(const struct db_value *row)
+{
+	for (size_t i = 0; i < store_run_listed.column_count; i++)
+		if (strcmp(store_run_listed.columns[i].name, "is_finished") ==
+		    0)
+			return row[i].integer != 0;
+	return false;
+}
+
+/* @param row  its first column is the id */
 static int text_row(const struct db_value *row, size_t columns, void *arg)
 {
-	struct writing *w = arg;
-	int err = buf_add(w->text, w->separator, strlen(w->separator));
+	struct chunk *c = arg;
+	size_t i = 0;
+	int err;
 
-	w->found = true;
-	return err ? err : record_text_row(w->text, w->table, row, columns);
+	while (i < c->count && c->runs[i]->id != row[0].integer)
+		i++;
+	if (i == c->count)
+		return -EIO;
+	c->runs[i]->at = c->texts->used;
+	err = record_text_row(c->texts, &store_run_listed, row, columns);
+	c->runs[i]->len = c->texts->used - c->runs[i]->at;
+	c->runs[i]->is_new = is_finished(row);
+	return err;
 }
 
-static int add_made(struct store *s, struct run_texts *texts, int64_t run_id,
-		    struct writing *w)
+static int read_chunk(struct store *s, struct chunk *c)
 {
-	static const struct page one = {.start = 0, .count = 1};
-	const struct db_value id = DB_I(run_id);
-	const struct selection selection = {.where = "r.id = $1",
-					    .params = &id,
-					    .count = 1,
+	static const struct page all = {.start = 0, .count = RUNS_READ};
+	struct db_value ids[RUNS_READ];
+	const struct selection selection = {.where = are_these,
+					    .params = ids,
+					    .count = RUNS_READ,
 					    .order = "r.id"};
-	size_t begin = w->text->used + strlen(w->separator);
-	int64_t done = 0;
-	int err;
 
-	w->found = false;
-	/* asked before the text: a run may end between the two */
-	err = db_query(store_reader(s),
-		       "SELECT CASE WHEN " RUN_DONE " THEN 1 ELSE 0 END FROM "
-		       "run r WHERE r.id = $1",
-		       &id, 1, db_integer_row, &done);
-	if (err < 0)
-		return err;
-	err = record_select_rows(s, w->table, &selection, &one, text_row, w);
-	if (err || !w->found)
-		return err; /* deleted meanwhile: left out */
-	w->separator = ",";
-	if (done)
-		keep(texts, run_id, w->text->data + begin,
-		     w->text->used - begin);
-	return 0;
+	for (size_t i = 0; i < RUNS_READ; i++)
+		ids[i] = DB_I(i < c->count ? c->runs[i]->id : 0);
+	return record_select_rows(s, &store_run_listed, &selection, &all,
+				  text_row, c);
 }
 
-static int add_run(struct store *s, struct run_texts *texts, int64_t run_id,
-		   struct writing *w)
+/* Read the runs that have no text yet. Those that were deleted meanwhile get none. */
+static int read_texts(struct store *s, struct listed_runs *l)
 {
-	const size_t at = (size_t)run_id % RUN_TEXTS;
-	int err;
+	struct chunk chunk = {.texts = &l->texts};
+	int err = 0;
 
-	if (texts->kept[at].id != run_id)
-		return add_made(s, texts, run_id, w);
-	err = buf_add(w->text, w->separator, strlen(w->separator));
-	w->separator = ",";
-	return err ? err
-		   : buf_add(w->text, texts->kept[at].text,
-			     texts->kept[at].len);
+	for (size_t i = 0; i < l->count && !err; i++) {
+		if (!l->runs[i].len)
+			chunk.runs[chunk.count++] = &l->runs[i];
+		if (chunk.count < RUNS_READ && i + 1 < l->count)
+			continue;
+		err = chunk.count ? read_chunk(s, &chunk) : 0;
+		chunk.count = 0;
+	}
+	return err;
 }
 
-static struct run_texts *texts_of(struct store *s)
+/* Take the texts that are cached. */
+static int take_kept(struct store *s, struct listed_runs *l)
 {
-	struct run_texts *texts = store_cache(s, STORE_CACHE_RUNS);
+	const struct run_texts *texts = store_shared_lock(s, STORE_SHARED_RUNS);
+	int err = 0;
+
+	for (size_t i = 0; texts && i < l->count && !err; i++) {
+		struct listed_run *run = &l->runs[i];
+		const size_t at = (size_t)run->id % RUN_TEXTS;
+
+		if (texts->kept[at].id != run->id)
+			continue;
+		run->at = l->texts.used;
+		run->len = texts->kept[at].len;
+		err = buf_add(&l->texts, texts->kept[at].text, run->len);
+	}
+	store_shared_unlock(s, STORE_SHARED_RUNS);
+	return err;
+}
+
+/* Keep the texts of the runs that are over. */
+static void keep_new(struct store *s, const struct listed_runs *l)
+{
+	struct run_texts *texts = store_shared_lock(s, STORE_SHARED_RUNS);
 
 	if (!texts) {
 		texts = calloc(1, sizeof(*texts));
-		if (texts)
-			store_cache_keep(s, STORE_CACHE_RUNS, texts,
-					 texts_free);
+		store_shared_keep(s, STORE_SHARED_RUNS, texts, texts_free);
 	}
-	return texts;
+	for (size_t i = 0; texts && i < l->count; i++)
+		if (l->runs[i].is_new)
+			keep(texts, l->runs[i].id,
+			     l->texts.data + l->runs[i].at, l->runs[i].len);
+	store_shared_unlock(s, STORE_SHARED_RUNS);
+}
+
+static int write_array(struct buf *text, const struct listed_runs *l)
+{
+	const char *separator = "";
+	int err = buf_add(text, "[", 1);
+
+	for (size_t i = 0; i < l->count && !err; i++) {
+		if (!l->runs[i].len)
+			continue;
+		err = buf_add(text, separator, strlen(separator));
+		if (!err)
+			err = buf_add(text, l->texts.data + l->runs[i].at,
+				      l->runs[i].len);
+		separator = ",";
+	}
+	return err ? err : buf_add(text, "]", 1);
 }
 
 /*
  * Append the selected runs as a JSON array. Runs that are over do not change
  * any more: their text is cached, so that a repeated listing costs little more
  * than reading its ids.
- * @param t  of runs, `run r`: the columns to show
  * @return 0; -EIO; -ENOMEM; -EMSGSIZE; after an error the text is incomplete
  */
-static int run_text_select(struct store *s, const struct table *t,
-			   const struct selection *selection,
+static int run_text_select(struct store *s, const struct selection *selection,
 			   const struct page *page, struct buf *text,
 			   int64_t *total)
 {
-	struct writing w = {.table = t, .text = text, .separator = ""};
 	struct listed_runs listed = {.count = 0};
-	struct run_texts *texts = texts_of(s);
-	int err = texts ? 0 : -ENOMEM;
+	int err;
 
-	if (err == 0)
-		err = select_ids(s, &texts->count, selection, page, &listed,
-				 total);
-	if (err == 0)
-		err = buf_add(text, "[", 1);
-	for (size_t i = 0; i < listed.count && err == 0; i++)
-		err = add_run(s, texts, listed.ids[i], &w);
-	free(listed.ids);
-	return err ? err : buf_add(text, "]", 1);
+	buf_init(&listed.texts, text->ceiling);
+	err = select_ids(s, selection, page, &listed, total);
+	if (!err)
+		err = take_kept(s, &listed);
+	if (!err)
+		err = read_texts(s, &listed);
+	if (!err) {
+		keep_new(s, &listed);
+		err = write_array(text, &listed);
+	}
+	free(listed.runs);
+	buf_release(&listed.texts);
+	return err;
 }
 
 /* ---- listings ---- */
@@ -441,8 +524,7 @@ int store_run_list(struct store *s, const struct run_query *query,
 		.order = order_sql,
 	};
 	if (err == 0)
-		err = run_text_select(s, &store_run_listed, &selection,
-				      &query->page, text, total);
+		err = run_text_select(s, &selection, &query->page, text, total);
 	for (size_t i = 0; i < b.text_count; i++)
 		free(b.texts[i]);
 	buf_release(&b.where);

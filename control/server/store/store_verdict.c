@@ -9,7 +9,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <sodium.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,30 +155,31 @@ struct tested {
 	bool is_longer; /* the streak may have begun before runs[] */
 };
 
-/* The last runs of all tests. */
+/* The last runs of all tests, shared by the threads (STORE_SHARED_VERDICTS): constant
+ * once it is kept, but for what read_streak() finds. */
 struct verdicts {
+	atomic_uint users;
 	int64_t revision;
-	bool complete;        /* all of this revision was read */
 	struct tested *tests; /* by id, ascending */
 	size_t count, room;
-	size_t at; /* the test of the row before */
+	size_t at;               /* the test of the row before */
+	pthread_mutex_t streaks; /* of since_id, streak, is_longer */
 };
 
-static void verdicts_clear(struct verdicts *v)
+static void verdicts_release(void *cache)
 {
+	struct verdicts *v = cache;
+
+	if (!v || atomic_fetch_sub(&v->users, 1) > 1)
+		return;
 	for (size_t i = 0; i < v->count; i++) {
 		free(v->tests[i].name);
 		free(v->tests[i].project);
 		free(v->tests[i].tags);
 	}
 	free(v->tests);
-	memset(v, 0, sizeof(*v));
-}
-
-static void verdicts_free(void *cache)
-{
-	verdicts_clear(cache);
-	free(cache);
+	pthread_mutex_destroy(&v->streaks);
+	free(v);
 }
 
 static int test_row(const struct db_value *row, size_t columns, void *arg)
@@ -368,33 +371,53 @@ static void judge_test(struct tested *t)
 	}
 }
 
-/* Get the last runs of all tests as they are now. */
-static int current(struct store *s, struct verdicts **ret)
+/* Read the last runs of all tests, and judge. @param ret  released by the caller */
+static int read_verdicts(struct store *s, int64_t revision,
+			 struct verdicts **ret)
 {
-	struct verdicts *v = store_cache(s, STORE_CACHE_VERDICTS);
-	int64_t revision = 0;
+	struct verdicts *v = calloc(1, sizeof(*v));
 	int err;
 
-	if (!v) {
-		v = calloc(1, sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		store_cache_keep(s, STORE_CACHE_VERDICTS, v, verdicts_free);
-	}
-	*ret = v;
-	/* read before the rows: what changes in between is read again */
-	err = store_revision(s, "verdicts", &revision);
-	if (err || (v->complete && v->revision == revision))
-		return err;
-	verdicts_clear(v);
+	if (!v)
+		return -ENOMEM;
+	atomic_init(&v->users, 1);
+	pthread_mutex_init(&v->streaks, NULL);
+	v->revision = revision;
 	err = read_all(s, v);
-	if (err)
+	if (err) {
+		verdicts_release(v);
 		return err;
+	}
 	for (size_t i = 0; i < v->count; i++)
 		judge_test(&v->tests[i]);
-	v->revision = revision;
-	v->complete = true;
+	*ret = v;
 	return 0;
+}
+
+/* Get the last runs of all tests as they are now.
+ * @param ret  the caller calls verdicts_release() */
+static int current(struct store *s, struct verdicts **ret)
+{
+	struct verdicts *v = store_shared_lock(s, STORE_SHARED_VERDICTS), *now;
+	int64_t revision = 0;
+	/* read before the rows: what changes in between is read again */
+	int err = store_revision(s, "verdicts", &revision);
+
+	if (!err && (!v || v->revision != revision)) {
+		err = read_verdicts(s, revision, &now);
+		if (!err) {
+			verdicts_release(v);
+			v = now;
+			store_shared_keep(s, STORE_SHARED_VERDICTS, v,
+					  verdicts_release);
+		}
+	}
+	if (!err) {
+		atomic_fetch_add(&v->users, 1);
+		*ret = v;
+	}
+	store_shared_unlock(s, STORE_SHARED_VERDICTS);
+	return err;
 }
 
 int store_verdict_history(struct store *s, int64_t test_id,
@@ -410,8 +433,10 @@ int store_verdict_history(struct store *s, int64_t test_id,
 		return err;
 	while (i < v->count && v->tests[i].id != test_id)
 		i++;
-	if (i == v->count)
+	if (i == v->count) {
+		verdicts_release(v);
 		return -ENOENT;
+	}
 	history.changes = v->tests[i].changes;
 	history.count = judged_runs(&v->tests[i], runs);
 	for (i = 0; i < history.count; i++)
@@ -420,6 +445,7 @@ int store_verdict_history(struct store *s, int64_t test_id,
 			.started_at = runs[i]->started_at,
 			.failed = runs[i]->status == FAILED,
 		};
+	verdicts_release(v);
 	*ret = history;
 	return 0;
 }
@@ -678,6 +704,20 @@ enum {
 	RUNS_SHOWN = 3 /* of a test: first, last, cause */
 };
 
+/* Find the streaks of the page that are longer than what was read of their tests. */
+static int read_streaks(struct store *s, struct verdicts *v,
+			struct tested **page, size_t count)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&v->streaks);
+	for (size_t i = 0; i < count && !err; i++)
+		if (page[i]->is_longer)
+			err = read_streak(s, page[i]);
+	pthread_mutex_unlock(&v->streaks);
+	return err;
+}
+
 /* Read the runs that the page shows. */
 static int read_page(struct store *s, struct tested **page, size_t count,
 		     json_t *runs)
@@ -686,10 +726,8 @@ static int read_page(struct store *s, struct tested **page, size_t count,
 	int err = ids ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < count && !err; i++) {
-		struct tested *t = page[i];
+		const struct tested *t = page[i];
 
-		if (t->is_longer)
-			err = read_streak(s, t);
 		ids[RUNS_SHOWN * i] = t->since_id;
 		ids[RUNS_SHOWN * i + 1] = last_id(t);
 		ids[RUNS_SHOWN * i + 2] = cause_id(t);
@@ -700,8 +738,9 @@ static int read_page(struct store *s, struct tested **page, size_t count,
 	return err;
 }
 
-static int write_page(struct store *s, struct tested **order,
-		      const struct verdict_query *q, size_t count, json_t **ret)
+static int write_page(struct store *s, struct verdicts *v,
+		      struct tested **order, const struct verdict_query *q,
+		      size_t count, json_t **ret)
 {
 	json_t *list = json_array(), *runs = json_object();
 	struct tested **page = order;
@@ -716,7 +755,9 @@ static int write_page(struct store *s, struct tested **order,
 		if (shown > (size_t)q->count)
 			shown = (size_t)q->count;
 	}
-	err = read_page(s, page, shown, runs);
+	err = read_streaks(s, v, page, shown);
+	if (!err)
+		err = read_page(s, page, shown, runs);
 	for (size_t i = 0; i < shown && !err; i++)
 		if (json_array_append_new(list, test_json(page[i], runs)))
 			err = -ENOMEM;
@@ -749,9 +790,7 @@ int store_verdicts(struct store *s, const struct verdict_query *query,
 	if (err)
 		return err;
 	order = calloc(v->count + 1, sizeof(*order));
-	if (!order)
-		return -ENOMEM;
-	for (size_t i = 0; i < v->count; i++) {
+	for (size_t i = 0; order && i < v->count; i++) {
 		struct tested *t = &v->tests[i];
 
 		if (!is_counted(t, query))
@@ -760,8 +799,9 @@ int store_verdicts(struct store *s, const struct verdict_query *query,
 		if (is_selected(t, query))
 			order[count++] = t;
 	}
-	err = write_page(s, order, query, count, ret);
+	err = order ? write_page(s, v, order, query, count, ret) : -ENOMEM;
 	free(order);
+	verdicts_release(v);
 	if (err)
 		return err;
 	*total = (int64_t)count;
