@@ -22,9 +22,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Timeout for the write lock, which another thread's transaction holds while it
- * waits for the file. After it the answer is 503. */
-#define WRITE_WAIT_NS (5 * NS_PER_S)
+/* Timeout for the write lock and those of shared caches, which another thread may hold
+ * while it waits for the database. After it the answer is 503. */
+#define LOCK_WAIT_NS (5 * NS_PER_S)
 
 struct database {
 	char *path;                    /* constant; a file, or a URI */
@@ -384,28 +384,6 @@ void store_cache_keep(struct store *s, enum store_cache which, void *cache,
 	s->caches[which].free_h = free_h;
 }
 
-void *store_shared_lock(struct store *s, enum store_shared which)
-{
-	struct shared *shared = &s->database->shared[which];
-
-	pthread_mutex_lock(&shared->lock);
-	return shared->kept;
-}
-
-void store_shared_keep(struct store *s, enum store_shared which, void *cache,
-		       store_cache_free_h *free_h)
-{
-	struct shared *shared = &s->database->shared[which];
-
-	shared->kept = cache;
-	shared->free_h = free_h;
-}
-
-void store_shared_unlock(struct store *s, enum store_shared which)
-{
-	pthread_mutex_unlock(&s->database->shared[which].lock);
-}
-
 struct db *store_reader(struct store *s)
 {
 	return s->reader;
@@ -430,6 +408,30 @@ static int lock_for(pthread_mutex_t *lock, int64_t wait_ns)
 #endif
 }
 
+int store_shared_lock(struct store *s, enum store_shared which, void **ret)
+{
+	struct shared *shared = &s->database->shared[which];
+
+	if (lock_for(&shared->lock, LOCK_WAIT_NS))
+		return -EBUSY;
+	*ret = shared->kept;
+	return 0;
+}
+
+void store_shared_keep(struct store *s, enum store_shared which, void *cache,
+		       store_cache_free_h *free_h)
+{
+	struct shared *shared = &s->database->shared[which];
+
+	shared->kept = cache;
+	shared->free_h = free_h;
+}
+
+void store_shared_unlock(struct store *s, enum store_shared which)
+{
+	pthread_mutex_unlock(&s->database->shared[which].lock);
+}
+
 static void count_change(struct database *d)
 {
 	atomic_fetch_add_explicit(&d->changes, 1, memory_order_release);
@@ -450,7 +452,7 @@ static int begin(struct database *d)
 {
 	int err;
 
-	if (lock_for(&d->write_lock, WRITE_WAIT_NS))
+	if (lock_for(&d->write_lock, LOCK_WAIT_NS))
 		return -EBUSY;
 	err = db_begin(d->writer);
 	note_connection(d);
@@ -510,7 +512,7 @@ int store_write_end(struct store *s, int result)
 
 void store_edit_begin(struct store *s)
 {
-	s->edit.locked = lock_for(&s->database->edit_lock, WRITE_WAIT_NS) == 0;
+	s->edit.locked = lock_for(&s->database->edit_lock, LOCK_WAIT_NS) == 0;
 	if (!s->edit.locked) {
 		s->edit.err = -EBUSY;
 		return;

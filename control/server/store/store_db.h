@@ -78,9 +78,10 @@ enum store_shared {
 /**
  * Lock a shared cache until store_shared_unlock(). Each has its own lock; a thread takes
  * one of them, and never begins to write meanwhile.
- * @return borrowed; NULL: not set yet
+ * @param ret  the cache, borrowed; NULL: not set yet
+ * @return 0; -EBUSY: another thread has waited too long for the database
  */
-void *store_shared_lock(struct store *s, enum store_shared which);
+int store_shared_lock(struct store *s, enum store_shared which, void **ret);
 /** Set a locked cache, in place of the one before, which its owner has released. It is
  * released with the database. */
 void store_shared_keep(struct store *s, enum store_shared which, void *cache,

@@ -242,10 +242,14 @@ static int refresh_days(struct store *s, struct kept_days *kept,
 /* Copy the days of all tests as they are now. @param ret  new reference */
 static int current_days(struct store *s, int64_t first_ms, json_t **ret)
 {
-	struct kept_days *kept = store_shared_lock(s, STORE_SHARED_TREND);
+	struct kept_days *kept;
 	json_t *list, *today;
-	int err;
+	void *cache;
+	int err = store_shared_lock(s, STORE_SHARED_TREND, &cache);
 
+	if (err)
+		return err;
+	kept = cache;
 	if (!kept) {
 		kept = calloc(1, sizeof(*kept));
 		store_shared_keep(s, STORE_SHARED_TREND, kept, kept_free);

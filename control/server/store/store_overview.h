@@ -23,7 +23,7 @@ struct store;
  *                pass_rate, mos, pdd_ms, register_ms}: of the means of the
  *                day's runs the 5th percentile (mos) and the 95th; null where
  *                nothing was measured
- * @return 0; -EIO; -ENOMEM
+ * @return 0; -EIO; -EBUSY; -ENOMEM
  */
 int store_trend(struct store *s, int64_t now_ms, int64_t test_id, json_t **ret);
 

@@ -110,11 +110,14 @@ static int count_settled(struct store *s, struct run_count *c)
 /* Count all runs that are shown. */
 static int count_all(struct store *s, int64_t *total)
 {
-	struct run_count *shared = store_shared_lock(s, STORE_SHARED_COUNT);
-	struct run_count counted = {.gone = 0};
+	struct run_count *shared, counted = {.gone = 0};
 	int64_t rest = 0;
-	int err = 0;
+	void *kept;
+	int err = store_shared_lock(s, STORE_SHARED_COUNT, &kept);
 
+	if (err)
+		return err;
+	shared = kept;
 	if (!shared) {
 		shared = calloc(1, sizeof(*shared));
 		store_shared_keep(s, STORE_SHARED_COUNT, shared, free);
@@ -257,9 +260,13 @@ static int read_texts(struct store *s, struct listed_runs *l)
 /* Take the texts that are cached. */
 static int take_kept(struct store *s, struct listed_runs *l)
 {
-	const struct run_texts *texts = store_shared_lock(s, STORE_SHARED_RUNS);
-	int err = 0;
+	const struct run_texts *texts;
+	void *kept;
+	int err = store_shared_lock(s, STORE_SHARED_RUNS, &kept);
 
+	if (err)
+		return err;
+	texts = kept;
 	for (size_t i = 0; texts && i < l->count && !err; i++) {
 		struct listed_run *run = &l->runs[i];
 		const size_t at = (size_t)run->id % RUN_TEXTS;
@@ -277,8 +284,12 @@ static int take_kept(struct store *s, struct listed_runs *l)
 /* Keep the texts of the runs that are over. */
 static void keep_new(struct store *s, const struct listed_runs *l)
 {
-	struct run_texts *texts = store_shared_lock(s, STORE_SHARED_RUNS);
+	struct run_texts *texts;
+	void *kept;
 
+	if (store_shared_lock(s, STORE_SHARED_RUNS, &kept))
+		return; /* written again the next time */
+	texts = kept;
 	if (!texts) {
 		texts = calloc(1, sizeof(*texts));
 		store_shared_keep(s, STORE_SHARED_RUNS, texts, texts_free);
@@ -311,7 +322,7 @@ static int write_array(struct buf *text, const struct listed_runs *l)
  * Append the selected runs as a JSON array. Runs that are over do not change
  * any more: their text is cached, so that a repeated listing costs little more
  * than reading its ids.
- * @return 0; -EIO; -ENOMEM; -EMSGSIZE; after an error the text is incomplete
+ * @return 0; -EIO; -EBUSY; -ENOMEM; -EMSGSIZE; after an error the text is incomplete
  */
 static int run_text_select(struct store *s, const struct selection *selection,
 			   const struct page *page, struct buf *text,

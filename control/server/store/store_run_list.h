@@ -42,7 +42,7 @@ bool store_run_value(const char *name, const char *value);
  * List runs.
  * @param text  a JSON array is appended; after an error it is incomplete
  * @return 0; -EINVAL a name or value that the functions above refuse, or too
- *         many filters; -EIO; -ENOMEM; -EMSGSIZE
+ *         many filters; -EIO; -EBUSY; -ENOMEM; -EMSGSIZE
  */
 int store_run_list(struct store *s, const struct run_query *query,
 		   struct buf *text, int64_t *total);

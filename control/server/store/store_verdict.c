@@ -398,11 +398,16 @@ static int read_verdicts(struct store *s, int64_t revision,
  * @param ret  the caller calls verdicts_release() */
 static int current(struct store *s, struct verdicts **ret)
 {
-	struct verdicts *v = store_shared_lock(s, STORE_SHARED_VERDICTS), *now;
+	struct verdicts *v, *now;
 	int64_t revision = 0;
-	/* read before the rows: what changes in between is read again */
-	int err = store_revision(s, "verdicts", &revision);
+	void *kept;
+	int err = store_shared_lock(s, STORE_SHARED_VERDICTS, &kept);
 
+	if (err)
+		return err;
+	v = kept;
+	/* read before the rows: what changes in between is read again */
+	err = store_revision(s, "verdicts", &revision);
 	if (!err && (!v || v->revision != revision)) {
 		err = read_verdicts(s, revision, &now);
 		if (!err) {

@@ -64,14 +64,14 @@ struct verdict_query {
 
 /**
  * Read the states of tests. The last runs of all tests are kept until the
- * revision changes.
+ * revision changes, for all stores of the process.
  * @param ret     new array of {test_id, test_name, project_id, project_name,
  *                tags, state, flaky, changes, streak, since, cause, first,
  *                last, runs}; docs/reference/api.md, "States of tests"
  * @param counts  new object: tests of each state, before `state`, `broken` and
  *                the page apply; may be NULL
  * @param total   selected tests without the page
- * @return 0; -EIO; -ENOMEM
+ * @return 0; -EIO; -EBUSY; -ENOMEM
  */
 int store_verdicts(struct store *s, const struct verdict_query *query,
 		   json_t **ret, json_t **counts, int64_t *total);
@@ -91,7 +91,7 @@ struct verdict_history {
 
 /**
  * Read these runs of one test, from what store_verdicts() keeps.
- * @return 0; -ENOENT there is no such test; -EIO; -ENOMEM
+ * @return 0; -ENOENT there is no such test; -EIO; -EBUSY; -ENOMEM
  */
 int store_verdict_history(struct store *s, int64_t test_id,
 			  struct verdict_history *ret);

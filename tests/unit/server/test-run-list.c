@@ -5,6 +5,7 @@
 #include "control/server/store/store_secret.h"
 #include "tests/unit/temp.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -164,6 +165,27 @@ static void test_a_run_that_is_deleted(void **state)
 	}
 }
 
+/* Locked by the same thread, which waits as another one would. */
+static void test_another_thread_is_waited_for_so_long(void **state)
+{
+	struct fixture *f = *state;
+	const struct run_query query = {.order_by = "id", .page = {0, 10}};
+	struct buf text;
+	int64_t total;
+	void *kept;
+
+	buf_init(&text, 1 << 20);
+	assert_int_equal(
+		store_shared_lock(f->stores[0], STORE_SHARED_COUNT, &kept), 0);
+	assert_null(kept);
+	assert_int_equal(store_run_list(f->stores[1], &query, &text, &total),
+			 -EBUSY);
+	store_shared_unlock(f->stores[0], STORE_SHARED_COUNT);
+	buf_release(&text);
+	json_decref(list(f->stores[1], 0, 10, &total));
+	assert_int_equal(total, 100);
+}
+
 static void *list_often(void *arg)
 {
 	int64_t total;
@@ -192,6 +214,7 @@ int main(void)
 		CASE(test_order_with_some_cached),
 		CASE(test_a_run_that_ends),
 		CASE(test_a_run_that_is_deleted),
+		CASE(test_another_thread_is_waited_for_so_long),
 		CASE(test_two_threads_at_once),
 	};
 
