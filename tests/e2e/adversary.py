@@ -98,9 +98,9 @@ class Peer:
         raise AssertionError(f"nothing that begins with {starts} in {seconds} s")
 
     def final(self, method):
-        """Wait for the final response to our request."""
+        """Wait for the final response to our last request, not for one that is repeated to an earlier one."""
         while (answer := self.expect("SIP/2.0 ")).code < 200 or \
-                answer.get("CSeq").split()[-1] != method:
+                answer.get("CSeq").split() != [str(self.cseq), method]:
             pass
         return answer
 

@@ -104,7 +104,7 @@ class Capture:
                 [*self._where, "/usr/bin/dumpcap", "-q", "-P", "-i", self._interface,
                  "-B", "16", "-f", self._expression, "-w", str(self.file)],
                 stdout=log, stderr=log)
-        deadline = time.monotonic() + 15
+        deadline = time.monotonic() + 60
         # dumpcap prints its file's name once the capture filter is active.
         while b"File:" not in self._log.read_bytes():
             if self._process.poll() is not None or time.monotonic() > deadline:

@@ -214,7 +214,7 @@ class SippCallee:
         with logs.opened(self.log) as log:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log,
                                              cwd=self._folder)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline and self._process.poll() is None:
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
                 try:
@@ -231,7 +231,7 @@ class SippCallee:
     def resume(self):
         self._process.send_signal(signal.SIGCONT)
 
-    def wait(self, timeout=10):
+    def wait(self, timeout=60):
         """Its exit status: 0 if the call followed the scenario."""
         return self._process.wait(timeout)
 

@@ -14,7 +14,8 @@ DONE, NO_JOB, UNSUCCESSFUL = 0, 4, 5
 
 @pytest.fixture
 def bench(tmp_path, ports):
-    with Bench(tmp_path, ports, agents=0) as b:
+    # a run waits here until an agent before has ended
+    with Bench(tmp_path, ports, agents=0, claim_timeout_s=300) as b:
         b.join_token = b.api("POST", f"/agent-pools/{b.pool_id}/token")["agent_pool"]["join_token"]
         yield b
         for agent in b.agents:
@@ -49,9 +50,9 @@ def test_the_jobs_of_one_run_and_no_other(bench):
     assert first.process.wait(60) == DONE, first.log()
     # it took both roles of the first run, delivered all, and has left
     assert state_of(bench, first) is None
+    assert bench.wait(runs[0])["status"] == "passed"
     junit = bench.controller.request("GET", f"/runs/{runs[0]}/report/junit").text
     assert junit.count(f'value="{first.name}"') == 2  # one a role
-    assert bench.api("GET", f"/runs/{runs[0]}/status")["run"]["status"] == "passed"
     assert bench.points(runs[0], "rtp_pkt_per_sec", "caller", "in")
     assert bench.api("GET", f"/runs/{runs[1]}/status")["run"]["status"] == "running"
     assert first.log().count(": started") == 2
@@ -85,7 +86,7 @@ def test_each_of_two_takes_a_role(bench):
 
 
 def test_no_job_comes_in_time(bench):
-    agent = acquire(bench, "--acquire=1")
+    agent = acquire(bench, "--acquire=5")  # it has enrolled by then
     assert agent.process.wait(60) == NO_JOB, agent.log()
     assert "no job came in time" in agent.log()
     assert state_of(bench, agent) is None

@@ -144,7 +144,7 @@ def only_trying(peer):
 def challenges(stale):
     def script(peer):
         for n in range(50):
-            message = peer.receive(2 if n else 40)
+            message = peer.receive(QUIET_S if n else 40)
             if message is None:
                 return
             if message.method == "INVITE":
@@ -164,7 +164,7 @@ def broken_challenge(header):
 def redirects(contact):
     def script(peer):
         for n in range(50):
-            message = peer.receive(40 if n == 0 else 2)
+            message = peer.receive(40 if n == 0 else QUIET_S)
             if message is None:
                 return
             if message.method == "INVITE":
@@ -176,7 +176,7 @@ def redirects(contact):
 
 def timers_raised(peer):
     for n in range(50):
-        message = peer.receive(40 if n == 0 else 2)
+        message = peer.receive(40 if n == 0 else QUIET_S)
         if message is None:
             return
         if message.method == "INVITE":
@@ -214,8 +214,8 @@ def after_the_end(peer):
     for method in ("INVITE", "BYE", "INFO", "UPDATE", "OPTIONS", "MESSAGE", "REFER", "NOTIFY"):
         branch = peer.request(method, body=peer.sdp if method in ("INVITE", "UPDATE") else "",
                               headers=["Refer-To: <sip:a@b>"] if method == "REFER" else [])
-        answer = peer.expect("SIP/2.0 4", "SIP/2.0 2", seconds=5)
-        assert answer.code == 481 and method in answer.get("CSeq"), answer.text
+        answer = peer.final(method)
+        assert answer.code == 481, answer.text
         if method == "INVITE":
             peer.remote = answer.get("To")
             peer.request("ACK", branch=branch, cseq=peer.cseq)
@@ -246,7 +246,7 @@ def broken_offers(peer):
         for body in ("v=0", "m=audio", "\0", peer.sdp.replace("0 8", "96"),
                      peer.sdp.replace("m=audio", "m=video"), "v=0\r\n" * 500):
             branch = peer.request(method, body=body)
-            answer = peer.expect("SIP/2.0 4", "SIP/2.0 5", seconds=5)
+            answer = peer.final(method)
             assert answer.code in (400, 488, 415), answer.text
             if method == "INVITE":
                 peer.request("ACK", branch=branch, cseq=peer.cseq)
@@ -323,9 +323,10 @@ def challenged_within(peer):
     peer.called()
     for method, code, name in (("INVITE", 401, "WWW-Authenticate"),
                                ("BYE", 407, "Proxy-Authenticate")):
-        peer.reply(peer.expect(method), code, headers=[
-            f'{name}: Digest realm="{code}", nonce="n", qop="auth"'])
-        again = peer.expect(method)
+        first = again = peer.expect(method)
+        peer.reply(first, code, headers=[f'{name}: Digest realm="{code}", nonce="n", qop="auth"'])
+        while again.get("CSeq") == first.get("CSeq"):  # it is repeated when the 401 comes late
+            again = peer.expect(method)
         assert f'realm="{code}"' in again.text, again.text
         peer.reply(again, 200, body=peer.sdp if method == "INVITE" else "")
 
@@ -344,7 +345,8 @@ def readdressed(peer):
 
 
 TO = SDP.format(port=9).replace("c=IN IP4 127.0.0.1", "c=IN IP{}")
-RING = {"ring_timeout": 2}
+RING = {"ring_timeout": 5}
+QUIET_S = 6  # nothing more comes
 LOOP = "<sip:adv{n}@127.0.0.1:{port}>"
 # name: (script, parameters of the call, end, words of the reason)
 CALLED = {
@@ -368,7 +370,7 @@ CALLED = {
     "no SDP but a picture": (sdp("xxxx", kind="image/png"), {}, "failed", ""),
     "binary SDP": (sdp("\0\1\2" * 50), {}, "failed", "SDP"),
     "60 kB of SDP": (sdp(SDP.format(port=9) + "a=x\r\n" * 11000), {}, "", ""),
-    "garbage": (garbage, RING, "failed", "no final answer within 2 s"),
+    "garbage": (garbage, RING, "failed", "no final answer within 5 s"),
     "truncated": (truncated, {}, "rejected", ""),
     "64 kB": (huge, RING, "", ""),
     "answers to nothing": (unknown_responses, {}, "rejected", ""),
@@ -382,8 +384,8 @@ CALLED = {
     "longer than it is": (longer_than_it_is, {}, "local", ""),
     "no To tag": (no_to_tag, {}, "failed", "no usable"),
     "no Contact": (no_contact, {}, "failed", "no usable"),
-    "endless provisionals": (provisionals, RING, "failed", "no final answer within 2 s"),
-    "100 alone": (only_trying, RING, "failed", "no final answer within 2 s"),
+    "endless provisionals": (provisionals, RING, "failed", "no final answer within 5 s"),
+    "100 alone": (only_trying, RING, "failed", "no final answer within 5 s"),
     "endless challenges": (challenges(""), {}, "rejected", "after credentials were sent"),
     "endless stale nonces": (challenges(", stale=true"), {}, "rejected",
                              "after credentials were sent"),
@@ -506,7 +508,8 @@ def answering(build):
     ports = PortBlock()
     action = {"type": "answer", "credentials": [{"username": "1002"}], "prack": "supported",
               "session_timer": 1800}
-    with Engine(build, "callee", [[action], []], ports, sip_port=ports.phone, copies=True, rtp_last=ports.relay[1]) as engine:
+    with Engine(build, "callee", [[action], []], ports, sip_port=ports.phone, copies=True,
+                rtp_last=ports.relay[1], max_duration_s=900) as engine:
         engine.step(0)
         engine.port = ports.phone
         yield engine
@@ -654,6 +657,7 @@ def test_refer_of_no_dialog(build):
     otherwise 603."""
     ports = PortBlock()
     action = {"type": "answer", "credentials": [{"username": "1002"}], "accept_refer": 1}
+    notified = []
     with Peer() as peer, Peer() as third, \
             Engine(build, "callee", [[action], []], ports, sip_port=ports.phone) as engine:
         engine.step(0)
@@ -662,11 +666,16 @@ def test_refer_of_no_dialog(build):
             peer.fresh("1002", ports.phone)
             peer.request("REFER", headers=[f"Refer-To: <{target}>"])
             peer.remote = peer.expect("SIP/2.0 202").get("To")
-            return told("100 Trying", "active")
+            told("100 Trying", "active")
 
         def told(status, state):
-            message = peer.expect("NOTIFY")
-            peer.reply(message, 200)
+            while True:
+                message = peer.expect("NOTIFY")
+                peer.reply(message, 200)
+                this = message.get("Call-ID"), message.get("CSeq")
+                if this not in notified:  # it is repeated when the 200 comes late
+                    break
+            notified.append(this)
             assert message.get("Subscription-State").startswith(state), message.text
             assert message.body.startswith(f"SIP/2.0 {status}"), message.text
 
@@ -698,7 +707,7 @@ def test_pieces_over_tcp(answering):
                     "Content-Length: 0\r\n\r\n").encode()
 
         def connect():
-            return socket.create_connection(("127.0.0.1", answering.port), 10)
+            return socket.create_connection(("127.0.0.1", answering.port), 60)
 
         def answers(connection, count):
             data = b""

@@ -53,6 +53,7 @@ def test_a_password_is_in_the_memory_of_its_engine_only(bench):
     agent = bench.agents[0]
     secret = SUBSCRIBERS[CALLER]
     session = bench.start(bench.single_call(duration=60))
+    bench.wait_for_media(session)  # the supervisor has long done with the job's message
     until(lambda: len(agent.engines()) == 2)
     until(lambda: any(places(pid, secret) for pid in agent.engines()))
     assert places(agent.process.pid, secret) == []

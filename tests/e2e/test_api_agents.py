@@ -34,7 +34,7 @@ class Lab:
 
 @pytest.fixture
 def lab():
-    with Controller(**{**TIMES, "poll_s": 1}) as c:
+    with Controller(**{**TIMES, "poll_s": 1, "offer_s": 60}) as c:
         yield Lab(c)
 
 

@@ -177,7 +177,7 @@ class RawUpload:
 
     def __init__(self, server, key, length, extra=""):
         host, port = server.url.removeprefix("http://").split(":")
-        self.socket = socket.create_connection((host, int(port)), timeout=20)
+        self.socket = socket.create_connection((host, int(port)), timeout=60)
         credentials = ""
         if key:
             text = base64.b64encode(":".join(server.keys[key]).encode()).decode()
@@ -194,7 +194,7 @@ class RawUpload:
 
 
 def waiting_files(server):
-    """Incomplete uploads on disk: files without a name."""
+    """Incomplete uploads on disk: files without a name. One is closed some time after its response."""
     folder = f"/proc/{server.process.pid}/fd"
     found = 0
     for fd in os.listdir(folder):
@@ -217,6 +217,9 @@ def test_refused_upload_is_not_read(server, key, status):
         assert held.answer().startswith(f"HTTP/1.1 {status} ")
     # a large body that is sent without waiting is answered before its end
     assert RawUpload(server, key, 2 << 20).answer().startswith(f"HTTP/1.1 {status} ")
+    until = time.monotonic() + 60
+    while waiting_files(server) and time.monotonic() < until:  # of the tests before
+        time.sleep(0.02)
     # nothing of a small one is kept, and the connection continues
     small = RawUpload(server, key, len(FORM) + 1000)
     small.send(FORM)
@@ -232,7 +235,7 @@ def test_admitted_upload_is_read(server):
     held = RawUpload(server, "admin", len(FORM) + 1000 + 9, "Expect: 100-continue\r\n")
     assert held.answer().startswith("HTTP/1.1 100 ")
     held.send(FORM)
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while waiting_files(server) == 0 and time.monotonic() < until:
         time.sleep(0.02)
     assert waiting_files(server) == 1

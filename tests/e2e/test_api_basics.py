@@ -144,7 +144,7 @@ def test_body_above_the_limit(server):
 @pytest.mark.parametrize("path", ["/%", "/%zz", "/%ff", "/%00", "/projects?a=%f"])
 def test_broken_escapes(server, path):
     host, port = server.url[7:].rsplit(":", 1)
-    with socket.create_connection((host, int(port)), 10) as s:
+    with socket.create_connection((host, int(port)), 60) as s:
         s.sendall(f"GET /api/v2{path} HTTP/1.1\r\nHost: x\r\n"
                   "Connection: close\r\n\r\n".encode())
         answer = b""

@@ -60,7 +60,7 @@ class Lab:
     def status(self, run):
         return self.c.api("GET", f"/projects/runs/{run}/status")["run"]
 
-    def ended(self, run, timeout=40):
+    def ended(self, run, timeout=120):
         until = time.monotonic() + timeout
         while time.monotonic() < until:
             found = self.status(run)
@@ -71,7 +71,7 @@ class Lab:
             time.sleep(0.05)
         raise AssertionError(f"still running: {found}")
 
-    def waits_for(self, condition, timeout=20):
+    def waits_for(self, condition, timeout=120):
         until = time.monotonic() + timeout
         while not condition():
             assert time.monotonic() < until
@@ -254,12 +254,15 @@ def test_stop(lab):
 def test_a_test_that_cannot_start_is_an_errored_run(lab):
     project, tests = lab.project("hold", "passed", "passed")
     run = start(lab, project)
-    with lab.worker(lambda spec: "passed" if len(stopped) else "hold"
-                    ) as worker:
-        stopped = []
-        lab.waits_for(lambda: len(worker.specs) == 1)
+    held = []
+
+    def verdict(spec):
+        held.append(spec)
+        return "hold" if len(held) == 1 else "passed"
+
+    with lab.worker(verdict):
+        lab.waits_for(lambda: held)
         assert lab.c.request("DELETE", f"/tests/{tests[1]}").status_code == 204
-        stopped.append(1)
         session = lab.status(run)["runs"][0]["session_id"]
         lab.c.api("POST", f"/runs/{session}/stop")
         found = lab.ended(run)

@@ -547,7 +547,7 @@ SELECT session_id, id, 'caller', '{}', 1, 'finished', 1, 'completed' FROM run"""
 def test_runs_that_are_over_cost_nothing():
     """Frequent queries (for work, jobs, a run's state) find their rows by an index,
     however many runs there were. The controller logs statements that do not."""
-    c = Controller(poll_s=1, lease_s=3, renew_s=1)
+    c = Controller(poll_s=1, lease_s=10, renew_s=1)
     c.create_key()
     db = c.open_database()
     db.execute(MANY)

@@ -68,7 +68,8 @@ class Bench:
 
 @pytest.fixture(scope="module")
 def bench():
-    b = Bench(artifact_limit="64K", upload_limit="48K")
+    # the fixture job holds its lease to the end of the file
+    b = Bench(artifact_limit="64K", upload_limit="48K", lease_s=600)
     yield b
     b.c.__exit__(None, None, None)
 

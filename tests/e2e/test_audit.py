@@ -162,7 +162,7 @@ def test_starts_by_schedules_are_noted(lab, what):
     number = lab.c.api("GET", "/tests/1")["test"]["id" if what == "test" else "project_id"]
     made = lab.c.api("POST", "/schedules", {
         "name": f"soon {what}", f"{what}_id": number,
-        "run_at": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(time.time() + 2))})["schedule"]
+        "run_at": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(time.time() + 5))})["schedule"]
     path = f"/audit?actor=soon%20{what}"
     until = time.monotonic() + 60
     while not (found := lab.c.api("GET", path)["audit"]):

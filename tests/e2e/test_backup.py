@@ -225,6 +225,8 @@ def test_backup_in_the_middle_of_a_run(source, empty, tmp_path):
         # it goes on
         for number in range(len(found) + 1, len(ingest.points) + 1):
             assert ingest.upload(number).ok
+            if number % 10 == 0:
+                assert agent.renew(job).ok
         agent.seq[job["lease_id"]] = len(ingest.points)
         assert agent.upload(job, "events", [*registered("1001"), {
             **registered("1001")[0], "state": "UNREGISTERING"}, evidence()]).ok

@@ -37,7 +37,7 @@ def placed(row, script, ends, words="", **more):
     return row, "caller", [[action]], script, ends, words
 
 
-def taken(row, script, ends, words="", wait_ms=4000, **more):
+def taken(row, script, ends, words="", wait_ms=10000, **more):
     return (row, "callee", [[{"type": "register", "role": "callee"},
                              {"type": "answer", "role": "callee", **more}],
                             [{"type": "wait", "role": "callee", "wait_ms": wait_ms}]],
@@ -111,8 +111,8 @@ CASES = {
     "redirected": placed("3xx that is not followed", final(302, "Contact: <sip:x@127.0.0.1:9>"),
                          "rejected, unexpected", "was not established (302 ", max_redirects=0),
     "rings for ever": placed("no final answer within", rings, "failed, unexpected",
-                             "was not established (no final answer within 1 s)",
-                             ring_timeout=1),
+                             "was not established (no final answer within 5 s)",
+                             ring_timeout=5),
     "refused by the network": placed("no final answer within", None, "failed, unexpected",
                                      "was not established (connection refused by"),
     "the answer has no SDP": placed("the answer cannot be used", unusable(lambda p: ""),
@@ -312,14 +312,14 @@ def test_stopped_by_a_user(lab):
 
 
 def test_max_duration_and_a_call_nobody_accounted_for(tmp_path, ports):
-    with Bench(tmp_path, ports, proxy=False, max_duration_s=2) as bench:
+    with Bench(tmp_path, ports, proxy=False, max_duration_s=8) as bench:
         lab = Lab.__new__(Lab)
         lab.bench, lab.ports = bench, ports
         _, role, steps, script, _, _ = placed("", takes, "", **LONG)
         run, calls, _ = lab.run(role, steps, script)
         assert [(c["end"], c["expected_end"]) for c in calls] == [("local", True)]
         assert run["status"] == "failed"
-        assert "did not end within max_duration (2 s)" in run["result_description"]
+        assert "did not end within max_duration (8 s)" in run["result_description"]
 
         pool = bench.api("POST", "/agent-pools", {"name": "fake"})["agent_pool"]
         fake = FakeAgent(bench.controller, pool["join_token"], "fake")
@@ -395,15 +395,25 @@ def echo(peer):
         if select.select([peer._rtp], [], [], 0.02)[0]:
             data, source = peer._rtp.recvfrom(2048)
             peer._rtp.sendto(data[:8] + b"echo" + data[12:], source)
+            peer.echoed += 1
 
 
 def talks(script):
     """Run the script, with audio both ways."""
     def with_audio(peer):
+        peer.echoed = 0
         peer.echo = threading.Thread(target=echo, args=(peer,), daemon=True)
         peer.echo.start()
         script(peer)
     return with_audio
+
+
+def half_a_second(peer):
+    """Wait until so much audio went both ways."""
+    until = time.monotonic() + PATIENCE_S
+    while peer.echoed < 25:
+        assert time.monotonic() < until, "no audio comes"
+        time.sleep(0.02)
 
 
 def offhook(build, command, *arguments):
@@ -418,7 +428,7 @@ def after_audio(then):
     """A call from `offhook call`: half a second of audio, then the script."""
     def script(peer):
         peer.called()
-        time.sleep(0.5)
+        half_a_second(peer)
         then(peer)
     return talks(script)
 
@@ -454,7 +464,7 @@ def calls(then, body=None):
 
 def late_within(peer, _, answer):
     peer.established(answer if answer.code == 200 else peer.expect("SIP/2.0 200"))
-    time.sleep(0.5)
+    half_a_second(peer)
     offers_late(peer)
 
 
@@ -465,7 +475,7 @@ def late_from_the_start(peer, _, answer):
 
 def leaves(peer, _, answer):
     peer.established(answer if answer.code == 200 else peer.expect("SIP/2.0 200"))
-    time.sleep(0.5)
+    half_a_second(peer)
     peer.hang_up()
 
 
