@@ -60,14 +60,21 @@ export function strip(runs) {
   return node;
 }
 
+// What a control is, also after a redraw: its text, and in a table its row, which is known by the first link.
+function identity(control) {
+  if (!control || !control.closest('main')) return '';
+  const row = control.closest('tr');
+  const first = row && row.querySelector('a[href]');
+  return `${first ? first.href : ''} ${control.href || ''} ${control.ariaLabel || control.textContent}`;
+}
+
 // Redraw, and put the focus back to where it was.
 export function keepingFocus(draw) {
-  const key = (n) => (n && n.closest('main') ? `${n.href || ''} ${n.ariaLabel || n.textContent}` : '');
   const held = document.activeElement;
-  const wanted = key(held);
+  const wanted = identity(held);
   draw();
   if (!wanted || held.isConnected) return;
-  const again = [...document.querySelectorAll('main a, main button')].find((n) => key(n) === wanted);
+  const again = [...document.querySelectorAll('main a, main button')].find((n) => identity(n) === wanted);
   if (again) again.focus();
 }
 

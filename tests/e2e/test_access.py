@@ -150,3 +150,18 @@ def test_icon(lab):
     for path in ("/favicon.ico", "/static/favicon.svg"):
         answer = requests.get(lab.c.url + path, timeout=60)
         assert answer.status_code == 200 and answer.headers["Content-Type"] == "image/svg+xml"
+
+
+def test_focus_stays_in_its_row(driver, lab):
+    """The buttons of all rows have the same text; the page draws them again every two seconds."""
+    page = Page(driver, lab).sign_in("adm")
+    open_page(page, "/runs")
+    held = driver.execute_script("""
+        window.held = document.querySelectorAll('#runs tbody tr')[1].querySelector('button');
+        held.focus();
+        return held.textContent;""")
+    page.wait(lambda: driver.execute_script("return !held.isConnected"))
+    assert held == "Delete" and driver.execute_script("""
+        const rows = [...document.querySelectorAll('#runs tbody tr')];
+        return [document.activeElement.textContent, rows.indexOf(document.activeElement.closest('tr'))];
+        """) == ["Delete", 1]
