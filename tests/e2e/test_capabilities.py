@@ -138,7 +138,7 @@ def test_a_poll_reports_what_has_changed(bench):
 
 def test_nobody_comes_who_has_it():
     """The run ends like one without any agent."""
-    with Controller(**TIMES) as c:
+    with Controller(**{**TIMES, "claim_timeout_s": 2}) as c:
         bench = Bench(c)
         agent = bench.agent(features=NATIVE)
         session, _ = start(bench, **FOREIGN_CALLER)

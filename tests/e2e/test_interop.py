@@ -40,6 +40,14 @@ def finish(*engines):
         engine.end()
 
 
+def first_of_each(messages):
+    """The first message of each CSeq."""
+    found = {}
+    for message in messages:
+        found.setdefault(re.search(r"\r\nCSeq: (\d+)", message)[1], message)
+    return list(found.values())
+
+
 def digest_calls(lab, transport, algorithm, trust):
     """A registration, a call through it, and its end after the nonce has become stale.
     The proxy reaches the called phone over TLS too."""
@@ -55,12 +63,14 @@ def digest_calls(lab, transport, algorithm, trust):
     for engine in (a, b):
         assert "REGISTER_OK" in engine.states() and engine.calls()[0]["established"]
         assert {m["transport"] for m in engine.messages} == {transport}
-        first, *_, before, last = engine.sent("REGISTER")
+        # a request that is answered late is sent again over UDP, and may be answered again
+        first, *_, before, last = first_of_each(engine.sent("REGISTER"))
         assert "Authorization" not in first
         assert re.search(r"[; ]expires=0|Expires: 0\r", last), last
-        challenges = engine.received("SIP/2.0 401", "REGISTER")
-        assert ["stale=true" in m for m in challenges] == [False, True], challenges
-        asked = [re.search('nonce="([^"]*)"', m)[1] for m in challenges]
+        challenges = first_of_each(engine.received("SIP/2.0 401", "REGISTER"))
+        # on a busy machine a nonce may be stale when it comes
+        assert ["stale=true" in m for m in challenges] == [False] + [True] * max(1, len(challenges) - 1), challenges
+        asked = [re.search('nonce="([^"]*)"', m)[1] for m in challenges[-2:]]
         assert asked[0] != asked[1]
         assert f'nonce="{asked[1]}"' in last and f'nonce="{asked[0]}"' in before
         assert f"algorithm={algorithm}" in last.split("Authorization: ")[1]

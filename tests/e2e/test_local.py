@@ -214,7 +214,7 @@ def test_two_at_once_and_an_interrupt(lab):
     out, err = second.communicate(timeout=120)
     assert second.returncode == 3 and "the run is being stopped" in err, out + err
     assert "STOPPED: Pause" in out and (lab.folder / "stopped.xml").exists()
-    assert wait_gone(of_second) == [] and not other.exists()
+    assert wait_gone(of_second, 60) == [] and not other.exists()
     assert first.poll() is None and folder.exists()
     first.kill()
     first.communicate(timeout=30)

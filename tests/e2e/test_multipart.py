@@ -27,10 +27,19 @@ def parts(*given):
     return text + "--=_b--\r\n"
 
 
+def final(peer, method):
+    """The final response to our last request. Others may be there: a 2xx, or a refusal of INVITE, is sent again
+    until our ACK comes."""
+    while (answer := peer.final(method)).get("Call-ID") != peer.call_id or \
+            answer.get("CSeq").split()[0] != str(peer.cseq):
+        pass
+    return answer
+
+
 def asked(peer, method, body, kind, headers=()):
     """@return the final response to a request within the call"""
     branch = peer.request(method, body=body, kind=kind, headers=headers)
-    answer = peer.final(method)
+    answer = final(peer, method)
     if method == "INVITE":
         peer.request("ACK", branch=branch if answer.code >= 300 else None, cseq=peer.cseq)
     return answer
@@ -130,17 +139,17 @@ def test_it_answers_in_parts(build, ports, name):
 
 def offers(peer):
     branch = peer.request("INVITE", body=parts(peer.sdp, isup("required")), kind=MIXED)
-    final = peer.final("INVITE")
-    peer.remote = final.get("To")
+    answer = final(peer, "INVITE")
+    peer.remote = answer.get("To")
     peer.request("ACK", branch=branch, cseq=peer.cseq)
-    assert final.code == 415 and final.get("Accept") == ACCEPT, final.text
+    assert answer.code == 415 and answer.get("Accept") == ACCEPT, answer.text
 
 
 def established(peer, body, ack=""):
     peer.request("INVITE", body=body, kind=MIXED)
-    final = peer.final("INVITE")
-    assert final.code == 200 and "m=audio" in final.body, final.text
-    peer.remote, peer.target = final.get("To"), uri(final.get("Contact"))
+    answer = final(peer, "INVITE")
+    assert answer.code == 200 and "m=audio" in answer.body, answer.text
+    peer.remote, peer.target = answer.get("To"), uri(answer.get("Contact"))
     peer.request("ACK", cseq=peer.cseq, body=ack, kind=MIXED)
     peer.echo(PACKETS)
     hang_up(peer)

@@ -56,8 +56,9 @@ def test_ice_with_baresip(tmp_path, build, namespaces, mux, encryption):
     assert_exact(streams(result), capture)
 
 
-# Packets that the server did not relay at the start and the end of a call.
-UNRELAYED_MAX = 10
+# Packets that the server did not relay at the start and the end of a call: those of 0.8 s, as a machine may stand
+# still.
+UNRELAYED_MAX = 40
 
 
 def assert_relayed(found, capture, server_side, transport):

@@ -110,7 +110,7 @@ def test_agent_joins_by_fingerprint_and_keeps_it(tmp_path, ports):
         pin = pool["controller_fingerprint"]
         agent = starts(tmp_path, ports, c, pool["join_token"], ["--fingerprint", pin])
         try:
-            wait_until(lambda: agents(c), agent.log)
+            wait_until(lambda: POLLED.search(c.log()), agent.log)  # it has kept its credentials
             agent.stop()
             kept = json.loads((agent.state_dir / "credentials").read_text())
             assert kept["controller_fingerprint"] == pin

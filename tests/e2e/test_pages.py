@@ -199,7 +199,7 @@ def test_schedules(page, lab):
 def test_history_of_a_schedule(page, lab):
     made = lab.c.api("POST", "/schedules", {
         "name": "soon", "test_id": lab.passes,
-        "run_at": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(time.time() + 3))})["schedule"]
+        "run_at": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(time.time() + 6))})["schedule"]
     lab.waits_for(lambda: lab.c.api("GET", f"/schedules/{made['id']}")["schedule"]["history"])
     page.open("/schedules")
     page.press("soon")
@@ -334,7 +334,7 @@ def test_runs_are_filtered_and_stopped(page, lab):
     page.open("/runs?status=running&test=test 1-0")
     row, = [r for r in page.rows("runs") if "Stop" in r]
     assert "running" in row and "1-0" in row
-    assert page.find("#runs a").get_attribute("href").endswith(run["session_id"])
+    page.wait(lambda: page.find("#runs a").get_attribute("href").endswith(run["session_id"]))  # it is drawn each 2 s
     page.press("Stop", "#runs")
     page.wait(lambda: not page.rows("runs"))
     Select(page.find("#form [name=status]")).select_by_visible_text("stopped")

@@ -29,7 +29,7 @@ def send_stream(sock, target, ssrc, first_seq, count):
 def control(port, text):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         s.connect(("127.0.0.1", port))
-        s.settimeout(5)
+        s.settimeout(60)
         s.send(f"c{random.random()} {text}".encode())
         return s.recv(1000).decode().split(" ", 1)[1].split()
 
@@ -71,7 +71,12 @@ def test_relay_log_is_what_arrives_and_what_tshark_sees(tmp_path, ports, phones)
         assert for_callee[0] != for_caller[0]
         send_stream(caller, ("127.0.0.1", int(for_caller[0])), 0xC0FFEE, 65400, 500)
         send_stream(callee, ("127.0.0.1", int(for_callee[0])), 0xBEEF, 7, 100)
-        at_callee, at_caller = drain(callee), drain(caller)
+        deadline = time.monotonic() + 60
+        while len(relay.packets) < 600:
+            assert time.monotonic() < deadline, len(relay.packets)
+            time.sleep(0.05)
+    # its thread has ended, so all of them were sent on
+    at_callee, at_caller = drain(callee), drain(caller)
     assert not relay.errors
     log = relay.log(TO_CALLEE)[0xC0FFEE]
     assert len(log) == 500
@@ -106,7 +111,7 @@ def test_g107_published_values():
 
 def test_kamailio_starts_and_refuses_strangers(tmp_path, ports):
     with Kamailio(tmp_path, ports.sip):
-        assert answers_options(ports.sip, timeout=5)
+        assert answers_options(ports.sip, timeout=60)
     assert not answers_options(ports.sip, timeout=0.2)
 
 

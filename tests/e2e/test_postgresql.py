@@ -18,6 +18,7 @@ import stored_points
 from controller import Controller
 from fake_agent import FakeAgent
 from test_artifacts import scenario
+from test_metrics import metrics
 from test_time_limits import TimedController
 
 PASSWORD = "pg-secret-4711"
@@ -164,8 +165,7 @@ def test_nothing_is_half_done(own_server, database):
         stop.set()
         maker.join()
         assert cut > 20
-        until(lambda: projects(c) is not None)
-        there = set(projects(c))
+        there = set(until(lambda: projects(c)))  # None while a thread connects again
         assert {code for code in answered.values()} <= {200, 201, 503}
         assert {n for n, code in answered.items() if code != 503} <= there
         # the change and its entry in the audit log are one transaction
@@ -266,10 +266,11 @@ def test_a_deletion_waits_for_an_upload(own_server, database):
         holder.execute("CREATE TRIGGER hold BEFORE INSERT ON point_block FOR EACH ROW EXECUTE FUNCTION hold()")
         holder.commit()
         holder.execute("SELECT pg_advisory_lock(4712)")
+        # connected before: the upload waits 5 s at most
+        look, deleter = postgresql.Connection(uri), postgresql.Connection(uri)
         upload = threading.Thread(target=lambda: agent.upload(
             job, "stats", [{**point(1700000010), "role": role}]))
         upload.start()
-        look = postgresql.Connection(uri)
 
         def waiting(query):
             found = look.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "
@@ -278,7 +279,6 @@ def test_a_deletion_waits_for_an_upload(own_server, database):
             return found
 
         until(lambda: waiting("INSERT INTO %point%"))
-        deleter = postgresql.Connection(uri)
 
         def delete():
             deleter.execute("DELETE FROM series")
@@ -399,6 +399,8 @@ def test_an_answer_is_waited_for_so_long(own_server, database, method):
         try:
             other.rollback()
             refused = Change(c, "refused", method)
+            # the two changes, and the request that asks
+            until(lambda: metrics(c)["offhook_http_requests_open", None] >= 3)
             time.sleep(1)
             c.clock.let_pass(6)
             until(refused.status)

@@ -31,6 +31,11 @@ def texts(engine, *states):
             if e["kind"] == "state" and (not states or e["state"] in states)]
 
 
+def once(messages):
+    """Without those that were sent again over UDP, as a busy machine answers late."""
+    return list(dict.fromkeys(messages))
+
+
 def until_text(engine, state, text):
     engine.until(lambda: any(text in t for _, t in texts(engine, state)), f"{state}: {text}")
 
@@ -66,10 +71,11 @@ def test_unsolicited(build, ports):
         phone.step(0)
         until_text(phone, "MWI_NOTIFY", "unsolicited: yes, voice-message 2/8 (0/2)")
         phone.step(1)
+        phone.until(lambda: phone.sent("SIP/2.0 481"), "the late NOTIFY is refused")
         phone.step(2)
         phone.end()
         assert not peer.errors
-    codes = [m.split()[1] for m in phone.sent("SIP/2.0") if "NOTIFY" in m]
+    codes = [m.split()[1] for m in once(phone.sent("SIP/2.0")) if "NOTIFY" in m]
     assert codes == ["200", "481"], codes
     assert [s for s, _ in texts(phone, "MWI_NOTIFY")] == ["MWI_NOTIFY"]
 
@@ -95,8 +101,8 @@ def test_kamailio(build, ports, tmp_path):
                                      [{**messages, "mwi": "0/8"}]], ports, offset=3) as publisher:
         watcher.step(0)
         until_text(watcher, "SUBSCRIBE_OK", "presence: 200 OK")
-        watcher.until(lambda: len(watcher.sent("SUBSCRIBE")) == 3, "three requests")
-        asked = [re.search(r"Expires: (\d+)", m).group(1) for m in watcher.sent("SUBSCRIBE")]
+        watcher.until(lambda: len(once(watcher.sent("SUBSCRIBE"))) == 3, "three requests")
+        asked = [re.search(r"Expires: (\d+)", m).group(1) for m in once(watcher.sent("SUBSCRIBE"))]
         assert asked == ["30", "30", "60"], asked
         seen["presence: subscription, digest, 423"] = "yes"
         for step, state in ((0, 'active: open "here"'), (1, 'active: closed "here"'),
@@ -104,9 +110,9 @@ def test_kamailio(build, ports, tmp_path):
             publisher.step(step)
             until_text(watcher, "PRESENCE_NOTIFY", state)
         until_text(publisher, "PUBLISH_CLOSED", "presence: 200 OK")
-        publisher.until(lambda: len(publisher.received("SIP/2.0 200")) == 3, "three answers")
-        tags = [re.search(r"SIP-ETag: (\S+)", m).group(1) for m in publisher.received("SIP/2.0 200")]
-        matches = [re.search(r"SIP-If-Match: (\S+)", m) for m in publisher.sent("PUBLISH")]
+        publisher.until(lambda: len(once(publisher.received("SIP/2.0 200"))) == 3, "three answers")
+        tags = [re.search(r"SIP-ETag: (\S+)", m).group(1) for m in once(publisher.received("SIP/2.0 200"))]
+        matches = [re.search(r"SIP-If-Match: (\S+)", m) for m in once(publisher.sent("PUBLISH"))]
         assert [m and m.group(1) for m in matches][-2:] == tags[:2], (matches, tags)
         assert [s for s, _ in texts(publisher)] == ["PUBLISH_OK", "PUBLISH_OK", "PUBLISH_CLOSED"]
         seen["presence: publication, modified, removed"] = "yes"

@@ -159,7 +159,7 @@ def test_ctrl_c_stops_the_run(lab, outcome, tmp_path, tests):
     if tests != INTERRUPTED_START:
         lab.waits_for(lambda: lab.c.api("GET", active)["total"] == 1, 60)
         process.send_signal(signal.SIGINT)
-    output = process.communicate(timeout=60)[0]
+    output = process.communicate(timeout=240)[0]
     assert process.returncode == 2 and "KeyboardInterrupt" in output, output
     lab.waits_for(lambda: lab.c.api("GET", active)["total"] == 0, 60)
     runs = lab.c.api("GET", "/runs?filtername=test_name&filterval=test+hold")["runs"]
@@ -173,7 +173,7 @@ def test_ctrl_c_stops_the_run(lab, outcome, tmp_path, tests):
 ])
 def test_without_a_controller(lab, tmp_path, more, sentence):
     process = plugin(lab.c, tmp_path, tests='def test_it(offhook_run):\n    offhook_run("test passed")\n', **more)
-    output = process.communicate(timeout=60)[0]
+    output = process.communicate(timeout=240)[0]
     assert process.returncode == 1 and sentence in output, output
     assert "Traceback" not in output and "wrong:key" not in output
 
@@ -194,7 +194,7 @@ def test_a_certificate_without_an_authority(tmp_path):
                 ({}, 1, "CERTIFICATE_VERIFY_FAILED"),
                 (known | {"url": "http://127.0.0.1:1"}, 1, "has no certificate to compare")):
             process = plugin(server, tmp_path, tests=READS, **{"url": server.url, **more})
-            output = process.communicate(timeout=60)[0]
+            output = process.communicate(timeout=240)[0]
             assert process.returncode == status and sentence in output, (more, output)
             assert "Warning" not in output and server.keys["run"][1] not in output
 
@@ -202,21 +202,21 @@ def test_a_certificate_without_an_authority(tmp_path):
 def test_the_key_is_not_sent_over_plain_http(lab, tmp_path):
     far = lab.c.witness().url.replace("127.0.0.1", "127.1")  # another spelling is not known as loopback
     tests = READS.replace("== []", "is not None")
-    output = plugin(lab.c, tmp_path, tests=tests, url=far).communicate(timeout=60)[0]
+    output = plugin(lab.c, tmp_path, tests=tests, url=far).communicate(timeout=240)[0]
     assert "would be sent over plain HTTP" in output and "OFFHOOK_PLAIN_HTTP=1" in output
     process = plugin(lab.c, tmp_path, tests=tests, url=far, OFFHOOK_PLAIN_HTTP="1")
-    assert process.communicate(timeout=60)[0] and process.returncode == 0
+    assert process.communicate(timeout=240)[0] and process.returncode == 0
 
 
 def test_a_pool_must_be_named_where_there_are_several(lab, tmp_path):
     other = lab.make("agent-pools", name="other")
     tests = 'def test_it(offhook_pool):\n    assert offhook_pool["name"] == "other"\n'
     try:
-        output = plugin(lab.c, tmp_path, tests=tests).communicate(timeout=60)[0]
+        output = plugin(lab.c, tmp_path, tests=tests).communicate(timeout=240)[0]
         assert "a agent-pool" not in output
         assert "must be named; the controller has: other, pool (--offhook-pool)" in output, output
         process = plugin(lab.c, tmp_path, "--offhook-pool=other", tests=tests)
-        output = process.communicate(timeout=60)[0]
+        output = process.communicate(timeout=240)[0]
         assert process.returncode == 0, output
     finally:
         lab.c.api("DELETE", f"/agent-pools/{other}")

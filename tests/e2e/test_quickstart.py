@@ -69,12 +69,12 @@ def test_first_run_passes(quickstart):
     assert set(data) == {"base_url", "public_key", "secret", "project_id", "test_id",
                          "session_id", "report_url"}
     # The report opens without a login, the API does not.
-    assert requests.get(data["report_url"], timeout=10).status_code == 200
-    report = requests.get(data["report_url"] + "/data", timeout=10).json()
+    assert requests.get(data["report_url"], timeout=60).status_code == 200
+    report = requests.get(data["report_url"] + "/data", timeout=60).json()
     assert report["run"]["status"] == "passed"
     status = f"{data['base_url']}/api/v2/runs/{data['session_id']}/status"
-    assert requests.get(status, timeout=10).status_code == 401
-    run = requests.get(status, timeout=10,
+    assert requests.get(status, timeout=60).status_code == 401
+    run = requests.get(status, timeout=60,
                        auth=(data["public_key"], data["secret"])).json()["run"]
     assert (run["status"], run["has_passed"]) == ("passed", 1)
     signed_in(done.stdout, data)
@@ -90,15 +90,15 @@ def signed_in(printed, data):
     assert (url, name) == (data["base_url"], "quickstart")
     with requests.Session() as browser:
         answer = browser.post(f"{url}/login", json={"name": name, "password": password},
-                              timeout=10)
+                              timeout=60)
         assert answer.status_code == 200, answer.text
 
         def found(kind):
-            return browser.get(f"{url}/api/v2/{kind}", timeout=10).json()[kind.replace("-", "_")]
+            return browser.get(f"{url}/api/v2/{kind}", timeout=60).json()[kind.replace("-", "_")]
         assert len(found("targets")) == 1 and found("credential-pools")
         assert [t["id"] for t in found("tests")] == [data["test_id"]]
         assert [r["session_id"] for r in found("runs")] == [data["session_id"]]
-        page = browser.get(f"{url}/tests/{data['test_id']}", timeout=10,
+        page = browser.get(f"{url}/tests/{data['test_id']}", timeout=60,
                            headers={"Accept": "text/html"})
         assert page.status_code == 200 and 'id="test-steps"' in page.text
 

@@ -63,7 +63,7 @@ def test_certificate(authority):
     with Tls(files, authority.file) as c:
         pid, first = c.process.pid, shown(c)
         kept = http.client.HTTPSConnection(
-            "127.0.0.1", port_of(c), timeout=20,
+            "127.0.0.1", port_of(c), timeout=WAIT_S,
             context=ssl.create_default_context(cafile=authority.file))
         assert healthy(kept)
         put(files, authority.issue("new"))
@@ -77,7 +77,7 @@ def test_certificate(authority):
         assert kept.sock is sock
         kept.close()
         assert requests.get(c.url + "/healthz", verify=str(authority.file),
-                            timeout=20).status_code == 200
+                            timeout=WAIT_S).status_code == 200
 
 
 def test_certificate_without_its_key(authority):
