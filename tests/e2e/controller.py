@@ -3,6 +3,7 @@ import json
 import os
 import re
 import signal
+import socket
 import sqlite3
 import subprocess
 import tempfile
@@ -29,6 +30,16 @@ def build_dir():
     return Path(os.environ.get("OFFHOOK_BUILD", ROOT / "build"))
 
 
+def hold_port(conf):
+    """Choose a free port. While the socket is open nobody else gets it, not even between stop() and start();
+    the controller does, as both set SO_REUSEADDR and this one does not listen."""
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    conf["port"] = held.getsockname()[1]
+    return held
+
+
 class Controller:
     """Start, stop, kill and talk to an offhook-controller.
 
@@ -46,6 +57,7 @@ class Controller:
         self.state_dir = Path(self._dir.name)
         # tests of the limit set it themselves
         self.conf = {"port": 0, "log_level": "debug", "rate_limit": 0, **conf}
+        self._port = hold_port(self.conf) if self.conf["port"] == 0 else None
         self.conf["state_dir"] = self.state_dir
         self.database = None  # of PostgreSQL
         if ON_POSTGRESQL and "database" not in conf:
@@ -105,8 +117,6 @@ class Controller:
                               self.log_file.read_text()[offset:])
             if found:
                 self.url = found.group(1)
-                # keep the port after a restart, as the agents know it
-                self.conf["port"] = int(self.url.rsplit(":", 1)[1])
                 http_watch.watch(self.conf["port"])
                 return self
             if self.process.poll() is not None:
@@ -138,6 +148,8 @@ class Controller:
         if self.process:
             self.kill()
         self.session.close()
+        if self._port:
+            self._port.close()
         logs.last(self.log_file)
         self._dir.cleanup()
         if self.database:
