@@ -99,7 +99,7 @@ def is_alive(pid):
     return True
 
 
-def wait_gone(pids, timeout=15):
+def wait_gone(pids, timeout=60):
     """Wait until the processes have ended. @return those that have not"""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:

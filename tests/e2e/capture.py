@@ -104,7 +104,7 @@ class Capture:
                 [*self._where, "/usr/bin/dumpcap", "-q", "-P", "-i", self._interface,
                  "-B", "16", "-f", self._expression, "-w", str(self.file)],
                 stdout=log, stderr=log)
-        deadline = time.monotonic() + 15
+        deadline = time.monotonic() + 60
         # dumpcap prints its file's name once the capture filter is active.
         while b"File:" not in self._log.read_bytes():
             if self._process.poll() is not None or time.monotonic() > deadline:
@@ -117,7 +117,7 @@ class Capture:
     def __exit__(self, *_):
         time.sleep(0.5)   # for packets in the kernel's buffer
         self._process.send_signal(signal.SIGINT)
-        self._process.wait(20)
+        self._process.wait(60)
         dropped = re.search(r"Packets received/dropped.*?: \d+/(\d+)",
                             self._log.read_text())
         if dropped and int(dropped.group(1)):

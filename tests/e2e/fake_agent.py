@@ -51,7 +51,7 @@ class FakeAgent:
             assert body[name] == conf[name]
         return body["jobs"]
 
-    def jobs(self, count, timeout=20):
+    def jobs(self, count, timeout=60):
         """Poll until this many jobs are offered."""
         found = []
         until = time.monotonic() + timeout

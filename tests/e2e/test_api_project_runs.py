@@ -60,7 +60,7 @@ class Lab:
     def status(self, run):
         return self.c.api("GET", f"/projects/runs/{run}/status")["run"]
 
-    def ended(self, run, timeout=40):
+    def ended(self, run, timeout=120):
         until = time.monotonic() + timeout
         while time.monotonic() < until:
             found = self.status(run)
@@ -71,7 +71,7 @@ class Lab:
             time.sleep(0.05)
         raise AssertionError(f"still running: {found}")
 
-    def waits_for(self, condition, timeout=20):
+    def waits_for(self, condition, timeout=60):
         until = time.monotonic() + timeout
         while not condition():
             assert time.monotonic() < until

@@ -45,7 +45,7 @@ class Answerer:
         return self
 
     def result(self):
-        out, err = self._process.communicate(timeout=30)
+        out, err = self._process.communicate(timeout=60)
         assert out, err
         return json.loads(out)
 
