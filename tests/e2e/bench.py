@@ -98,7 +98,7 @@ class Bench:
     def api(self, method, path, body=None):
         return self.controller.api(method, path, body)
 
-    def wait_online(self, timeout=30):
+    def wait_online(self, timeout=60):
         """Wait until every agent is enrolled and polls."""
         deadline = time.monotonic() + timeout
         while True:
@@ -150,7 +150,7 @@ class Bench:
         data = self.api("POST", f"/tests/{test_id}/run", overrides or {})["data"]
         return data["session_id"]
 
-    def wait(self, session, timeout=60):
+    def wait(self, session, timeout=120):
         """Wait for the end of a run. @return the run object"""
         deadline = time.monotonic() + timeout
         while True:
@@ -174,7 +174,7 @@ class Bench:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def wait_for_media(self, session, points=3, timeout=40):
+    def wait_for_media(self, session, points=3, timeout=60):
         """Wait until this many data points of received RTP are stored."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:

@@ -117,7 +117,7 @@ class Capture:
     def __exit__(self, *_):
         time.sleep(0.5)   # for packets in the kernel's buffer
         self._process.send_signal(signal.SIGINT)
-        self._process.wait(20)
+        self._process.wait(60)
         dropped = re.search(r"Packets received/dropped.*?: \d+/(\d+)",
                             self._log.read_text())
         if dropped and int(dropped.group(1)):

@@ -52,6 +52,26 @@ class Request:
                           *lines)
 
 
+def firsts(requests):
+    """Without retransmissions: an agent, or its peer, may have stood still for half a second."""
+    found = {}
+    for request in requests:
+        found.setdefault((request.method, *request.headers["via"]), request)
+    return list(found.values())
+
+
+def once(answer):
+    """The same answer to each retransmission of a request (RFC 3261 17.2)."""
+    given = {}
+
+    def again(request):
+        key = (request.method, *request.headers["via"])
+        if key not in given:
+            given[key] = answer(request)
+        return given[key]
+    return again
+
+
 class SipPeer:
     """with SipPeer(port, answer) as p: ... p.requests
 

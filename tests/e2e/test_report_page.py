@@ -372,17 +372,18 @@ def test_share_and_revoke(bench, browser, cookie):
 
 @pytest.mark.looks
 def test_live_run_turns_into_the_report(bench, browser, cookie):
-    session = bench.start(bench.single_call(duration=60))
+    session = bench.start(bench.single_call(duration=120))
     opened(browser, details(bench, session), "partly")
     waits(browser, lambda: text(browser, "#status") == "Running"
           and "2 legs up" in text(browser, "#sentence"))
     assert browser.find_element(By.ID, "progress").is_displayed()
     assert "Not judged yet" in text(browser, "#verdicts") and not found(browser, "#rerun")
     waits(browser, lambda: found(browser, "[data-measure=rtp_pkt_per_sec]"))
-    assert "2" == text(browser, "[data-measure-now=calls] .v")
-    assert {s.get_attribute("data-state") for s in found(browser, "#live [data-state]")} == {
+    # each of these is drawn again every second, perhaps while it is read
+    assert waits(browser, lambda: text(browser, "[data-measure-now=calls] .v")) == "2"
+    assert waits(browser, lambda: {s.get_attribute("data-state") for s in found(browser, "#live [data-state]")}) == {
         "CALL_ESTABLISHED"}
-    newest = text(browser, "[data-measure-now=rtp_jitter] .d")
+    newest = waits(browser, lambda: text(browser, "[data-measure-now=rtp_jitter] .d"))
     waits(browser, lambda: text(browser, "[data-measure-now=rtp_jitter] .d") != newest)
     looked_at(browser, "live")
     press_drawn_again(browser, "stop")

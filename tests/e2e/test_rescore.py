@@ -274,7 +274,7 @@ class Lab:
 
 @pytest.fixture(scope="module")
 def lab():
-    with Controller(**TIMES) as c:
+    with Controller(**{**TIMES, "offer_s": 30}) as c:
         yield Lab(c)
 
 

@@ -45,7 +45,7 @@ class Answerer:
         return self
 
     def result(self):
-        out, err = self._process.communicate(timeout=30)
+        out, err = self._process.communicate(timeout=60)
         assert out, err
         return json.loads(out)
 
@@ -71,6 +71,7 @@ CASES = {
 
 
 ATTEMPTS = 5   # calls with rtpengine's nomination missing
+DELAY_S = 0.5   # of a program that waits for a processor; a call lasts 2 s
 
 
 def call_through(folder, build, proxy, case):
@@ -168,8 +169,8 @@ def lost_at_start(ssrc, before, behind, known):
     last = max(t for t, seq, _ in sent if seq in got)
     missing = [t for t, seq, _ in sent if seq not in got and t < last]
     # deriving the keys after the last record takes a moment; no later packet is missing
-    assert all(t < known + 0.02 for t in missing), (missing, known)
+    assert all(t < known + DELAY_S for t in missing), (missing, known)
     # with the BYE, which the sender has not received yet
     late = [t for t, _, _ in sent if t > last]
-    assert len(late) < 5, late
-    return len(missing), sum(t < known + 0.02 for t, _, _ in sent), len(late)
+    assert len(late) <= DELAY_S / 0.02, late
+    return len(missing), sum(t < known + DELAY_S for t, _, _ in sent), len(late)

@@ -64,7 +64,7 @@ def wait_for_state(bench, session, state, roles):
         time.sleep(0.1)
 
 
-def run_disturbed(bench, disturb, duration=4):
+def run_disturbed(bench, disturb, duration=6):
     """A call whose engines are disturbed while it is up. @return (run, report)"""
     session = bench.start(bench.single_call(duration=duration, conditions=[]))
     wait_for_state(bench, session, "CALL_RTPESTAB", {"caller", "callee"})

@@ -50,7 +50,7 @@ def cases(phone):
                  "passed", ""),
         "hold, the peer leaves": (
             "hold-resume", ["caller", "callee"],
-            {"wait_ms": 2000, "step.0.1.call_duration": "1"}, "failed", "CALL_HOLD"),
+            {"wait_ms": 10000, "step.0.1.call_duration": "1"}, "failed", "CALL_HOLD"),
         "transfer": ("blind-transfer", ["caller", "callee", "C"],
                      {"wait_ms": 500, "talk_ms": 2000}, "passed", ""),
         "transfer to nobody": (
@@ -192,7 +192,7 @@ def test_scenario_called_from_outside(bench):
     accounts = {"target_pool": bench.target_id, "agentpool_id": bench.pool_id}
     callee = bench.api("POST", "/tests/scenarios/single-call-callee", {
         **accounts, "username": "1080", "password": SUBSCRIBERS["1080"],
-        "listen_ms": 60000, "prompt": "announcement"})["data"]["session_id"]
+        "listen_ms": 140000, "prompt": "announcement"})["data"]["session_id"]
     while not any(m["dir"] == "received" and m["line"].endswith("200 OK")
                   for m in bench.report(callee)["messages"]):
         assert bench.api("GET", f"/runs/{callee}/status")["run"]["status"] == "running"
@@ -204,8 +204,8 @@ def test_scenario_called_from_outside(bench):
                         "conditions": [{"field": "prompt", "type": "ge", "value": "0.9"}]}],
     })["data"]["session_id"]
     for session in (caller, callee):
-        run = bench.wait(session)
+        run = bench.wait(session, timeout=150)
         assert run["status"] == "passed", run["result_description"]
     # it ended with its call of 2 s, long before listen_ms had passed
     begun, ended = (datetime.datetime.fromisoformat(run[n]) for n in ("started_at", "stopped_at"))
-    assert ended - begun < datetime.timedelta(seconds=40)
+    assert ended - begun < datetime.timedelta(seconds=120)

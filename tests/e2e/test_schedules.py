@@ -68,7 +68,7 @@ def run_of(lab, event):
 # ---- which runs start ----
 
 def test_once(lab):
-    schedule = make(lab, run_at=from_now(2), report_mode="kiosk")
+    schedule = make(lab, run_at=from_now(4), report_mode="kiosk")
     assert schedule["next_at"] == schedule["run_at"] == schedule["next_times"][0]
     assert schedule["history"] == [] and len(schedule["next_times"]) == 1
     lab.waits_for(lambda: outcomes(lab, schedule) == ["started"])
@@ -119,7 +119,7 @@ def test_test_that_cannot_start(lab):
     test = lab.make("tests", name="cannot start", project_id=lab.standing, agentpool_id=lab.pool,
                     steps=[[{"type": "register", "role": "caller", "target_pool": lab.target,
                              "credential_pool": empty}]])
-    schedule = make(lab, test_id=test, run_at=from_now(2))
+    schedule = make(lab, test_id=test, run_at=from_now(4))
     lab.waits_for(lambda: outcomes(lab, schedule) == ["refused"])
     assert "credential" in shown(lab, schedule)["history"][0]["detail"]
 
@@ -181,12 +181,12 @@ def test_further_attempts_count(lab):
                     steps=steps, retries_on_failure=1)
     ends = iter(["failed", "hold"])
     with lab.worker(lambda spec: next(ends)):
-        schedule = make(lab, test_id=test, run_at=from_now(2))
+        schedule = make(lab, test_id=test, run_at=from_now(4))
         lab.waits_for(lambda: outcomes(lab, schedule) == ["started"])
         first = shown(lab, schedule)["history"][0]
         lab.waits_for(lambda: run_of(lab, first).get("retried_by"))
         lab.c.api("PUT", f"/schedules/{schedule['id']}", {
-            "name": "again", "test_id": test, "run_at": from_now(2)})
+            "name": "again", "test_id": test, "run_at": from_now(4)})
         lab.waits_for(lambda: outcomes(lab, schedule) == ["skipped", "started"])
         second = run_of(lab, first)["retried_by"]
         assert second in shown(lab, schedule)["history"][0]["detail"]
@@ -219,7 +219,7 @@ def test_missed(lab):
 
 
 def test_killed_controller_starts_each_time_once(lab):
-    schedules = [make(lab, run_at=from_now(2)) for _ in range(5)]
+    schedules = [make(lab, run_at=from_now(4)) for _ in range(5)]
     lab.waits_for(lambda: any(outcomes(lab, s) for s in schedules))
     lab.c.kill()
     lab.c.start()
@@ -313,7 +313,7 @@ def test_forms_and_references(lab):
 
 def test_change_does_not_lose_a_time(lab):
     """A PUT in the same second in which the schedule is due."""
-    schedule = make(lab, run_at=from_now(2))
+    schedule = make(lab, run_at=from_now(4))
     fields = {k: schedule[k] for k in ("test_id", "run_at")}
     for i in range(60):
         answer = lab.c.request("PUT", f"/schedules/{schedule['id']}",

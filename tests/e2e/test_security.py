@@ -1,6 +1,7 @@
 """Malicious clients, and a damaged or blocked database."""
 import base64
 import contextlib
+import http.client
 import itertools
 import json
 import os
@@ -339,6 +340,16 @@ def test_locked_database_is_503():
         assert c.api("GET", "/projects")["total"] == 2
 
 
+def unread(sock):
+    """Bytes of a connection within this host that the other end has not read."""
+    ends = [f":{address[1]:04X}" for address in (sock.getpeername(), sock.getsockname())]
+    with open("/proc/net/tcp", encoding="ascii") as table:
+        for fields in map(str.split, table):
+            if [end[-5:] for end in fields[1:3]] == ends:
+                return int(fields[4].split(":")[1], 16)
+    return 0
+
+
 def test_stop_finishes_requests():
     """One request waits for the database, one is parked, one is half sent, one
     connection is idle."""
@@ -346,30 +357,35 @@ def test_stop_finishes_requests():
         polls = [Poll(c, enrol(c, "a"))]
         polls[0].start()
         db = sqlite3.connect(c.state_dir / "offhook.db", isolation_level=None)
-        answers = []
         host, port = c.url[7:].rsplit(":", 1)
         half = socket.create_connection((host, int(port)), 60)
         half.sendall(b"POST /api/v2/projects HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
         idle = socket.create_connection((host, int(port)), 60)
-        until = time.monotonic() + 20
-        while "POST /api/v2/agent/register: 201" not in c.log() and time.monotonic() < until:
+        until = time.monotonic() + 60
+        while "\noffhook_http_requests_queued 1\n" not in c.session.get(
+                f"{c.url}/metrics", auth=c.keys["admin"], timeout=60).text:
+            assert time.monotonic() < until
             time.sleep(0.02)
         time.sleep(0.3)  # by then the poll is parked, or answered anyway
         db.execute("BEGIN IMMEDIATE")
-        writer = threading.Thread(target=lambda: answers.append(requests.post(
-            f"{c.url}/api/v2/projects", json={"name": "in progress"}, auth=c.keys["admin"],
-            timeout=60)))
-        writer.start()
+        key = base64.b64encode(":".join(c.keys["admin"]).encode()).decode()
+        writer = http.client.HTTPConnection(host, int(port), timeout=60)
+        writer.request("POST", "/api/v2/projects", json.dumps({"name": "in progress"}), {
+            "Authorization": f"Basic {key}", "Content-Type": "application/json"})
+        while unread(writer.sock):
+            assert time.monotonic() < until
+            time.sleep(0.02)
         time.sleep(0.5)  # by then a worker has it, or it was refused, which would be a failure
         c.process.send_signal(signal.SIGTERM)
         time.sleep(0.2)
         db.execute("ROLLBACK")
         db.close()
-        writer.join()
-        assert answers[0].status_code == 201, answers[0].text
+        answer = writer.getresponse()
+        assert answer.status == 201, answer.read()
         polls[0].join()
         assert polls[0].error is None and polls[0].answer.status_code == 204
         assert c.process.wait(60) == 0
+        writer.close()
         half.close()
         idle.close()
         c.process = None

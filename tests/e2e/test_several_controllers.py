@@ -242,7 +242,7 @@ def test_an_idempotency_key_starts_one_run(pair, lab):
             c = pair[number % 2]
             session = session_of(c)
             start.wait()
-            for _ in range(100):
+            for _ in range(600):
                 answer = session.post(
                     f"{c.url}/api/v2/tests/{test}/run", json={}, auth=c.keys["admin"],
                     headers={"Idempotency-Key": f"turn-{turn}"}, timeout=60)
@@ -403,10 +403,10 @@ def test_they_go_by_the_clock_of_the_database(database, tmp_path, monkeypatch):
 def test_each_schedule_starts_one_run(pair, lab):
     there = pair[0].api("GET", "/runs")["total"]
     _, (lab.passes,) = lab.project("passed")
-    at = from_now(2)
+    at = from_now(8)  # all are made before
     schedules = [make(lab, run_at=at, overlap="parallel") for _ in range(12)]
     until(lambda: all(outcomes(lab, s) for s in schedules))
-    last = make(lab, run_at=from_now(1), overlap="parallel")  # both look each second
+    last = make(lab, run_at=from_now(4), overlap="parallel")  # both look each second
     until(lambda: outcomes(lab, last))
     assert [outcomes(lab, s) for s in schedules] == [["started"]] * 12
     assert pair[1].api("GET", "/runs")["total"] == there + 12 + 1

@@ -14,6 +14,7 @@ from engine import Engine
 from peers import SUBSCRIBERS
 
 CALLS = 26
+INTERVAL_S = 3600
 LOAD = {"max_concurrent_calls": 26, "calls_per_second": 20}
 # one sample a call
 PER_CALL = ("sip_pdd", "sip_invite_200_time", "sip_bye_200_time")
@@ -113,9 +114,13 @@ def check_calls_active(bench, session):
 
 def test_same_results_over_one_two_and_four_agents(build, tmp_path, ports):
     found = {}
-    with Bench(tmp_path, ports, proxy=False, agents=4, interval_s=150) as bench, phone(build, ports) as callee:
+    with Bench(tmp_path, ports, proxy=False, agents=4, interval_s=INTERVAL_S, max_duration_s=INTERVAL_S) as bench, \
+            phone(build, ports) as callee:
         target = bench.target(ports.phone)
         for agents, parameter in ((1, None), (2, 2), (4, "3-4")):
+            # intervals end at multiples of the wall clock
+            if (left := INTERVAL_S - time.time() % INTERVAL_S) < 30:
+                time.sleep(left)
             session = bench.start(load_test(bench, load_steps(target, parameter)))
             report, found[agents] = facts(bench, callee, session)
             shards = bench.api("GET", f"/runs/{session}")["run"]["shards"]

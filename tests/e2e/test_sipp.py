@@ -166,7 +166,7 @@ def called():
         200, sdp="a=recvonly").expect("ACK").expect("INVITE", hasnot=("body", "a=sendonly")).reply(
         200, sdp=True).expect("ACK"))
     script = {"sipclient_actions": TALK}
-    longer = {"sipclient_actions": [UP, ["wait", "1500"], HANGUP]}
+    longer = {"sipclient_actions": [UP, ["wait", "4000"], HANGUP]}
     return {
         "PRACK": (bye_by_us(
             taken(has=("Supported", "100rel"))
@@ -180,7 +180,7 @@ def called():
         "UPDATE": (bye_by_us(
             answered().expect("UPDATE", has=("body", "m=audio")).reply(200, sdp=True)
             .request("UPDATE", sdp=True).expect(response=200, has=("body", "m=audio"))),
-            {"sipclient_actions": [UP, ["update"], ["wait", "700"], HANGUP]}, None),
+            {"sipclient_actions": [UP, ["update"], ["wait", "3000"], HANGUP]}, None),
         "UPDATE before the answer": (bye_by_us(
             taken().invite_reply(183, "Progress", RELIABLE, sdp=True)
             .expect("PRACK").reply(200).request("UPDATE", sdp="a=sendonly")
@@ -251,7 +251,7 @@ def called():
         "REFER by it, Refer-Sub: false": (
             bye_by_us(refers_in_silence(answered())), longer, referred_in_silence),
         "re-INVITE by it": (bye_by_us(reinvite(answered(), True, "m=audio")),
-                            {"sipclient_actions": [UP, ["wait", "700"], HANGUP]}, None),
+                            {"sipclient_actions": [UP, ["wait", "3000"], HANGUP]}, None),
         "glare": (bye_by_us(glare(answered())), {"sipclient_actions": AGAIN}, None),
         "401 and 407 in the dialog": (challenged(answered()), {"sipclient_actions": AGAIN}, None),
         "digest with qop=auth, found right": (bye_by_us(

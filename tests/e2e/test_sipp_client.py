@@ -182,7 +182,7 @@ def test_third_party_call_control(bench, ports):
     steps = [[take(ports.phone), {**take(ports.silent), "role": "D"}],
              [{**place(bench, "3pcc-b.xml", ports.silent, sipp_options=["-3pcc", twin]),
                "role": "B"},
-              {"type": "wait", "role": "caller", "wait_ms": 1500},
+              {"type": "wait", "role": "caller", "wait_ms": 4000},
               place(bench, "3pcc-a.xml", ports.phone, sipp_options=["-3pcc", twin])]]
     done, report = run(bench, steps)
     assert done["status"] == "passed", done["result_description"]

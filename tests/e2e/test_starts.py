@@ -118,7 +118,7 @@ def test_an_engine_that_stalls_while_all_its_calls_are_up_is_saturated(build):
                                            max_concurrent_calls=3, calls_per_second=50,
                                            call_duration=1) as engine:
         engine.go(0)
-        engine.until(lambda: engine.states().count("CALL_ESTABLISHED") == 3, "all calls are up")
+        engine.until(lambda: engine.states().count("CALL_ESTABLISHED") >= 3, "all calls are up")
         engine.pause()
         time.sleep(1.5)
         engine.resume()

@@ -5,7 +5,7 @@ from bench import Bench
 from ports import PortBlock
 
 CALLS = 2000
-MANY = {"max_total_calls": CALLS, "max_concurrent_calls": 12, "calls_per_second": 20}
+MANY = {"max_total_calls": CALLS, "max_concurrent_calls": 8, "calls_per_second": 20}
 ENOUGH = ("the run ended before all its calls were placed: the calls so far decide its conditions "
           "(stop_early)")
 CONDITIONS = [{

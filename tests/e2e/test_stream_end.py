@@ -49,7 +49,7 @@ class MediaPeer(Peer):
         self._rtcp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._rtcp.bind(("127.0.0.1", 0))
         self.sdp += f"a=rtcp:{self._rtcp.getsockname()[1]}\r\n"
-        self.ours, self.rtp_seqs, self.rtcp = None, [], []
+        self.ours, self.rtp_seqs, self.rtcp, self.late_s = None, [], [], 0
 
     def _media(self, until):
         """Receive until this time."""
@@ -77,6 +77,7 @@ class MediaPeer(Peer):
                 self._rtcp.sendto(receiver_report(self.ours, 0, max(self.rtp_seqs)), to_rtcp)
         bye = None
         while not bye:
+            looked = time.monotonic()
             self._media(time.monotonic() + 0.01)
             bye = self.receive(0.01)
             bye = bye if bye and bye.method == "BYE" else None
@@ -84,6 +85,7 @@ class MediaPeer(Peer):
         self._media(time.monotonic() + 0.002)
         # the last report: everything arrived, some packets twice
         self._rtcp.sendto(receiver_report(self.ours, -DUPLICATES, max(self.rtp_seqs)), to_rtcp)
+        self.late_s = time.monotonic() - looked
         self._media(time.monotonic() + 2)
 
     def __exit__(self, *arguments):
@@ -92,13 +94,17 @@ class MediaPeer(Peer):
 
 
 def place(build, *options):
-    """A call of 3 s. @return the peer, and the printed output"""
-    with MediaPeer() as peer:
-        done = subprocess.run([build / "offhook", "call", f"sip:x@127.0.0.1:{peer.port}",
-                               "--duration", "3", *options], text=True,
-                              capture_output=True, timeout=90)
-    print(done.stdout + done.stderr)
-    assert peer.failure is None
+    """A call of 3 s; another one if the peer stood still, as its last report is awaited for 200 ms.
+    @return the peer, and the printed output"""
+    for _ in range(5):
+        with MediaPeer() as peer:
+            done = subprocess.run([build / "offhook", "call", f"sip:x@127.0.0.1:{peer.port}",
+                                   "--duration", "3", *options], text=True,
+                                  capture_output=True, timeout=90)
+        print(done.stdout + done.stderr)
+        assert peer.failure is None
+        if peer.late_s < 0.1:
+            break
     return peer, done.stdout
 
 

@@ -257,7 +257,7 @@ def test_what_the_kernel_dropped_is_told(ports):
 ])
 def test_what_is_wrong_is_said(words, status, text):
     done = subprocess.run([str(BUILD / "offhook"), "tap", *words], capture_output=True, text=True,
-                          timeout=20)
+                          timeout=60)
     assert done.returncode == status and text in done.stderr, done.stderr
 
 
@@ -265,7 +265,7 @@ def test_without_the_capability_the_remedy_is_said():
     done = subprocess.run(
         ["setpriv", "--bounding-set", "-net_raw", "--inh-caps", "-net_raw",
          str(BUILD / "offhook"), "tap", "--interface", "lo"],
-        capture_output=True, text=True, timeout=20)
+        capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and "CAP_NET_RAW is missing" in done.stderr, done.stderr
 
 
@@ -273,5 +273,5 @@ def test_an_interface_that_goes_is_the_end():
     with cable() as (ours, _):
         tap = Tap("va", "--json", prefix=("ip", "netns", "exec", ours))
         ip("-n", ours, "link", "del", "va")
-        out, err = tap._process.communicate(timeout=20)
+        out, err = tap._process.communicate(timeout=60)
     assert tap._process.returncode == 1 and "went down" in err, (out, err)

@@ -95,9 +95,10 @@ def test_it_is_started_as_it_is_and_with_other_values(page, lab):
     page.open(f"/tests/{lab.ivr}")
     page.find("#start").click()
     page.wait(lambda: page.all(".toast a"))
+    started = page.find(".toast a").get_attribute("href")  # it is shown for 6 s
     page.wait(lambda: len(page.rows("runs")) == 1)
     run = lab.c.api("GET", "/runs?count=1")["runs"][0]
-    assert page.find(".toast a").get_attribute("href").endswith(run["session_id"])
+    assert started.endswith(run["session_id"])
     assert f"Run {run['id']}" in page.rows("runs")[0]
     lab.c.api("POST", f"/runs/{run['id']}/stop")
     page.find("#start-with").click()

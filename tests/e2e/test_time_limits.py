@@ -258,7 +258,7 @@ def local(build, folder, **programs):
         until((folder / "started").exists)
         for _ in range(5):  # less than the limit of a request that is under way
             clock.let_pass(9)
-            time.sleep(LOOK_S / 5)
+            time.sleep(LOOK_S)
         assert program.poll() is None, program.stdout.read()
         clock.let_pass(16)
         output, _ = program.communicate(timeout=60)
