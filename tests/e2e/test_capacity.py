@@ -26,7 +26,7 @@ class Phone(SipPeer):
 
     def __init__(self, port, rtp, limit):
         super().__init__(port, self._answer)
-        self.limit, self.calls, self.most = limit, set(), 0
+        self.limit, self.calls, self.refused, self.most = limit, set(), set(), 0
         self._audio = []
         for number in (rtp, rtp + 1):
             self._audio.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
@@ -43,7 +43,8 @@ class Phone(SipPeer):
     def _answer(self, request):
         call = request.header("call-id")
         if request.method == "INVITE":
-            if call not in self.calls and len(self.calls) >= self.limit:
+            if call in self.refused or (call not in self.calls and len(self.calls) >= self.limit):
+                self.refused.add(call)   # also if the INVITE comes again
                 return request.reply(503, "Full")
             self.calls.add(call)
             self.most = max(self.most, len(self.calls))
