@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import logs
+from ports import udp_is_bound
 
 ROOT = Path(__file__).resolve().parents[2]
 KAMAILIO_CFG = ROOT / "packaging" / "quickstart" / "kamailio.cfg"
@@ -214,13 +215,10 @@ class SippCallee:
         with logs.opened(self.log) as log:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log,
                                              cwd=self._folder)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline and self._process.poll() is None:
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-                try:
-                    s.bind(("127.0.0.1", self.port))
-                except OSError:
-                    return self
+            if udp_is_bound(self.port):
+                return self
             time.sleep(0.05)
         self.__exit__()
         raise RuntimeError("sipp did not start:\n" + self.log.read_text(errors="replace")[-1000:])
@@ -231,7 +229,7 @@ class SippCallee:
     def resume(self):
         self._process.send_signal(signal.SIGCONT)
 
-    def wait(self, timeout=10):
+    def wait(self, timeout=60):
         """Its exit status: 0 if the call followed the scenario."""
         return self._process.wait(timeout)
 
