@@ -184,10 +184,11 @@ def test_wrong_usage(lab, command, arguments, complaint):
     assert complaint in done.stderr
 
 
-def started(process, lab, runs):
-    """Wait until the search has started so many runs, and the calls of the last one are up."""
+def started(process, lab, runs, state):
+    """Wait until the search has started so many runs, the calls of the last one are up, and its state has that one."""
     deadline = time.monotonic() + WAIT_S
-    while len(lab.api("GET", "/runs?count=1000")["runs"]) < runs or not lab.phone.calls:
+    while len(lab.api("GET", "/runs?count=1000")["runs"]) < runs or not lab.phone.calls or not (
+            state.exists() and json.loads(state.read_text())["running"]):
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.1)
 
@@ -200,7 +201,7 @@ def test_a_search_goes_on_where_it_was_killed(lab, command, tmp_path):
     before = len(lab.api("GET", "/runs?count=1000")["runs"])
     for number, how in ((2, signal.SIGKILL), (3, signal.SIGINT)):
         with subprocess.Popen(arguments, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
-            started(process, lab, before + number)
+            started(process, lab, before + number, tmp_path / "search.json")
             process.send_signal(how)
             process.wait(WAIT_S)
         kept = json.loads((tmp_path / "search.json").read_text())
