@@ -71,7 +71,7 @@ class Lab:
             time.sleep(0.05)
         raise AssertionError(f"still running: {found}")
 
-    def waits_for(self, condition, timeout=20):
+    def waits_for(self, condition, timeout=60):
         until = time.monotonic() + timeout
         while not condition():
             assert time.monotonic() < until
