@@ -57,6 +57,7 @@ class Peer:
         self.to = ("127.0.0.1", to) if to else None
         self.tag, self.call_id, self.cseq = "adv", uuid.uuid4().hex, 100
         self.target = self.remote = None
+        self._numbers = {}   # method -> CSeq number of our last request
         self.failure = None
         self._script = script
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -98,9 +99,9 @@ class Peer:
         raise AssertionError(f"nothing that begins with {starts} in {seconds} s")
 
     def final(self, method):
-        """Wait for the final response to our last request, not for one that is repeated to an earlier one."""
-        while (answer := self.expect("SIP/2.0 ")).code < 200 or \
-                answer.get("CSeq").split() != [str(self.cseq), method]:
+        """Wait for the final response to our last request of this method, not for one before that comes again."""
+        wanted = [str(self._numbers[method]), method]
+        while (answer := self.expect("SIP/2.0 ")).code < 200 or answer.get("CSeq").split() != wanted:
             pass
         return answer
 
@@ -163,12 +164,13 @@ class Peer:
         """Send a request within the dialog of called() or dial(). @return its branch"""
         if cseq is None and method not in ("ACK", "CANCEL"):
             self.cseq += 1
+        self._numbers[method] = self.cseq if cseq is None else cseq
         branch = branch or f"z9hG4bK{uuid.uuid4().hex}"
         lines = [f"{method} {target or self.target} SIP/2.0",
                  f"Via: SIP/2.0/UDP 127.0.0.1:{self.port};branch={branch};rport",
                  "Max-Forwards: 70", f"From: {mine or self.mine}", f"To: {to or self.remote}",
                  f"Call-ID: {call_id or self.call_id}",
-                 f"CSeq: {self.cseq if cseq is None else cseq} {method}",
+                 f"CSeq: {self._numbers[method]} {method}",
                  f"Contact: <sip:adv@127.0.0.1:{self.port}>", *headers]
         if body:
             lines.append(f"Content-Type: {kind}")

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import logs
+from ports import udp_is_bound
 
 ROOT = Path(__file__).resolve().parents[2]
 KAMAILIO_CFG = ROOT / "packaging" / "quickstart" / "kamailio.cfg"
@@ -216,11 +217,8 @@ class SippCallee:
                                              cwd=self._folder)
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and self._process.poll() is None:
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-                try:
-                    s.bind(("127.0.0.1", self.port))
-                except OSError:
-                    return self
+            if udp_is_bound(self.port):
+                return self
             time.sleep(0.05)
         self.__exit__()
         raise RuntimeError("sipp did not start:\n" + self.log.read_text(errors="replace")[-1000:])

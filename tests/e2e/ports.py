@@ -3,6 +3,7 @@ import fcntl
 import os
 import socket
 import tempfile
+from pathlib import Path
 
 BLOCK = 200
 FIRST = 12000   # below Linux's ephemeral ports (32768)
@@ -60,3 +61,16 @@ def port_is_free(port):
             except OSError:
                 return False
     return True
+
+
+def udp_is_bound(port):
+    """Whether a program has this UDP port. It is not tried out, if possible: at that moment the program cannot take it."""
+    table = Path("/proc/thread-self/net/udp")
+    if table.exists():
+        return any(line.split()[1].endswith(f":{port:04X}") for line in table.read_text().splitlines()[1:])
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        try:
+            s.bind(("127.0.0.1", port))
+        except OSError:
+            return True
+    return False

@@ -1,11 +1,11 @@
 """SIPp scenarios, written step by step.
 
 SIPp is the called and the calling party, and requests within the dialog go both ways."""
-import socket
 import subprocess
 import time
 
 import logs
+from ports import udp_is_bound
 
 SDP = """v=0
 o=sipp 1 1 IN IP[local_ip_type] [local_ip]
@@ -234,13 +234,8 @@ class Sipp:
         with logs.opened(self._log) as log:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log,
                                              cwd=self._folder)
-        deadline = time.monotonic() + 10
-        while self._listens and time.monotonic() < deadline and self._process.poll() is None:
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-                try:
-                    s.bind(("127.0.0.1", self.port))
-                except OSError:
-                    break
+        deadline = time.monotonic() + 60
+        while self._listens and time.monotonic() < deadline and self._process.poll() is None and not udp_is_bound(self.port):
             time.sleep(0.05)
         return self
 

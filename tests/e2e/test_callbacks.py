@@ -13,7 +13,8 @@ from receiver import Receiver
 from test_api_basics import problem
 from test_api_project_runs import TIMES, Lab, user_of
 
-CONF = {**TIMES, "callback_allow": "127.0.0.1", "callback_retry_s": 1, "callback_timeout_s": 1}
+# The time for a try is longer than a busy machine keeps a receiver from its answer.
+CONF = {**TIMES, "callback_allow": "127.0.0.1", "callback_retry_s": 1, "callback_timeout_s": 10}
 SECRET = "tell nobody, not even in the log"
 
 
@@ -303,7 +304,7 @@ def test_receiver_that_never_answers(lab, make_test):
         found = ended(lab, run)
     assert found["state"] == "delivered" and found["try_count"] == 2
     first = found["tries"][0]
-    assert first["http_status"] is None and first["duration_ms"] > 900
+    assert first["http_status"] is None and first["duration_ms"] > 9000
     assert "timed out" in first["error"].lower()
 
 
@@ -458,7 +459,7 @@ def test_secret_is_never_read(lab, make_test):
 def test_deliveries_outlive_the_controller():
     """A kill in the middle of an attempt, and a stop between two: deliveries continue
     after both."""
-    c = Controller(**{**CONF, "callback_timeout_s": 3})
+    c = Controller(**CONF)
     try:
         c.start()
         lab = Lab(c)

@@ -17,7 +17,7 @@ NEEDS_OPUS = {"step.0.1.audio_codecs": '["opus", "PCMU"]'}
 
 @pytest.fixture
 def bench():
-    with Controller(**{**TIMES, "claim_timeout_s": 300, "poll_s": 1, "lease_s": 60}) as c:
+    with Controller(**{**TIMES, "claim_timeout_s": 300, "poll_s": 1, "lease_s": 60, "offer_s": 60}) as c:
         yield Bench(c)
 
 

@@ -26,7 +26,7 @@ class Phone(SipPeer):
 
     def __init__(self, port, rtp, limit):
         super().__init__(port, self._answer)
-        self.limit, self.calls, self.most = limit, set(), 0
+        self.limit, self.calls, self.refused, self.most = limit, set(), set(), 0
         self._audio = []
         for number in (rtp, rtp + 1):
             self._audio.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
@@ -43,7 +43,8 @@ class Phone(SipPeer):
     def _answer(self, request):
         call = request.header("call-id")
         if request.method == "INVITE":
-            if call not in self.calls and len(self.calls) >= self.limit:
+            if call in self.refused or (call not in self.calls and len(self.calls) >= self.limit):
+                self.refused.add(call)   # also if the INVITE comes again
                 return request.reply(503, "Full")
             self.calls.add(call)
             self.most = max(self.most, len(self.calls))
@@ -183,10 +184,11 @@ def test_wrong_usage(lab, command, arguments, complaint):
     assert complaint in done.stderr
 
 
-def started(process, lab, runs):
-    """Wait until the search has started so many runs, and the calls of the last one are up."""
+def started(process, lab, runs, state):
+    """Wait until the search has started so many runs, the calls of the last one are up, and its state has that one."""
     deadline = time.monotonic() + WAIT_S
-    while len(lab.api("GET", "/runs?count=1000")["runs"]) < runs or not lab.phone.calls:
+    while len(lab.api("GET", "/runs?count=1000")["runs"]) < runs or not lab.phone.calls or not (
+            state.exists() and json.loads(state.read_text())["running"]):
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.1)
 
@@ -199,7 +201,7 @@ def test_a_search_goes_on_where_it_was_killed(lab, command, tmp_path):
     before = len(lab.api("GET", "/runs?count=1000")["runs"])
     for number, how in ((2, signal.SIGKILL), (3, signal.SIGINT)):
         with subprocess.Popen(arguments, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
-            started(process, lab, before + number)
+            started(process, lab, before + number, tmp_path / "search.json")
             process.send_signal(how)
             process.wait(WAIT_S)
         kept = json.loads((tmp_path / "search.json").read_text())

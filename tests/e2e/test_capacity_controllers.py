@@ -30,14 +30,18 @@ def pair(tmp_path):
 
 def test_no_trial_is_made_twice_and_the_other_one_goes_on(pair):
     number = pair.other.api("POST", "/capacity-searches", {"test_id": pair.test, **QUICK})["capacity_search"]["id"]
-    until(pair, number, lambda s: len(s["trials"]) >= 3)
+    def numbered(search):
+        """Trials that the controllers said they started."""
+        logs = "".join(c.log() for c in (pair.controller, pair.other))
+        return sorted(int(n) for n in re.findall(rf"capacity_search={search['uuid']} trial=(\d+) run=", logs))
+
+    # a trial is in the database before the log tells of it
+    until(pair, number, lambda s: len(s["trials"]) >= 3 and len(numbered(s)) == len(s["trials"]))
     pair.other.kill()
     before = len(read(pair, number)["trials"])
     search = until(pair, number, over)
     assert search["status"] == "done" and search["trial_count"] > before
     assert search["result"]["lower"] <= LIMIT <= search["result"]["upper"]
     assert pair.api("GET", "/runs?count=1")["total"] == len(search["trials"])
-    numbered = [re.findall(rf"capacity_search={search['uuid']} trial=(\d+) run=", c.log())
-                for c in (pair.controller, pair.other)]
-    assert sorted(int(n) for log in numbered for n in log) == list(range(1, len(search["trials"]) + 1)), numbered
+    assert numbered(search) == list(range(1, len(search["trials"]) + 1)), numbered(search)
     pair.other.start()

@@ -243,7 +243,7 @@ def test_the_command_goes_on_when_the_controller_is_back(lab, command):
         watched = beside.submit(command, "watch", number)
         until(lab, number, lambda s: len(s["trials"]) >= 2)
         lab.controller.kill()
-        time.sleep(3)   # it asks once a second
+        time.sleep(6)   # it asks once a second
         lab.controller.start()
         done = watched.result()
     assert done.returncode == 0 and "the controller does not answer" in done.stderr and "is back" in done.stderr, done.stderr

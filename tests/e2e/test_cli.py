@@ -204,7 +204,7 @@ def test_the_offer_that_is_named_is_the_one_that_was_made(build, offhook, ports)
         answer.stdout.readline()
         done = offhook("call", f"sip:offhook@127.0.0.1:{ports.phone}", "--trace")
         answer.kill()
-    codecs = re.findall(r"^a=rtpmap:\d+ ([^/]+)/", done.stdout, re.M)
+    codecs = re.findall(r"^a=rtpmap:\d+ ([^/]+)/", sip_messages(done.stdout)[0], re.M)
     named = [c for c in codecs if c != "telephone-event"]
     assert named and done.stdout.splitlines()[-1].endswith(
         f"488 Not Acceptable Here to an offer of {', '.join(named)} without encryption, "
@@ -212,8 +212,11 @@ def test_the_offer_that_is_named_is_the_one_that_was_made(build, offhook, ports)
 
 
 def sip_messages(trace):
-    """The messages in the output with --trace."""
-    return [m.replace("\r", "") for m in re.split(r"^--- (?:sent|received) .*\n", trace, flags=re.M)[1:]]
+    """The messages in the output with --trace, each one once: on a busy machine some are sent again."""
+    found = {}
+    for m in re.split(r"^--- (?:sent|received) .*\n", trace, flags=re.M)[1:]:
+        found.setdefault(m.replace("\r", "").partition("\n\n")[0], m.replace("\r", ""))
+    return list(found.values())
 
 
 def test_reliable_responses_and_session_timers(build, offhook, ports):

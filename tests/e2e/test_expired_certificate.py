@@ -12,7 +12,7 @@ from test_reload import put, reload
 from test_tls import Tls
 
 WAIT_S = 60
-VALID_S = 3
+VALID_S = 8   # it is put in place and read before that
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def within(condition, agent):
 def test_it_is_renewed_within_the_lease(authority, tmp_path, ports, monkeypatch):
     expires = Expires(authority, monkeypatch)
     with Bench(tmp_path, ports, lease_s=60) as b:
-        session = b.start(b.single_call(duration=18))
+        session = b.start(b.single_call(duration=24))
         b.wait_for_media(session)
         expires.run_out(b)
         expires.renew(b)
@@ -82,7 +82,7 @@ def test_it_is_renewed_within_the_lease(authority, tmp_path, ports, monkeypatch)
     assert received["packets"] == stream(report, "caller", "out")["packets"]
     # each second of the call is there, those without a connection too
     times = [p["time"] for p in points]
-    assert len(times) == len(set(times)) >= 18
+    assert len(times) == len(set(times)) >= 24
     assert evidence(report, "caller")["packets_sent"] == received["packets"]
 
 

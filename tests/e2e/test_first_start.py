@@ -155,7 +155,7 @@ def in_the_overview(page, c):
 
 
 def test_what_is_wrong_is_said_and_what_was_typed_is_kept(driver):
-    c = Controller(poll_s=1)  # a poll of the agent waits so long
+    c = Controller(poll_s=1, lease_s=600)  # how long a poll of the agent waits, and it is online
     assert set_password(c, "wil", PASSWORD, "--rights", "write").returncode == 0
     c.create_key()
     with c:
