@@ -149,35 +149,24 @@ static const char *own_program(char name[static PATH_MAX])
 
 #define ADDRESS_RETRY_S 5
 
-/* Wait, or until a signal asks to stop. As the first process of a container we would
- * not get one that is not blocked. @return false: stop */
-static bool address_wait(void)
+/* Wait, or until a signal asks to stop. @param stop  these, blocked @return false: stop */
+static bool address_wait(const sigset_t *stop)
 {
 	const struct timespec time = {.tv_sec = ADDRESS_RETRY_S};
-	sigset_t stop, before;
-	int signal_number;
+	const int signal_number = sigtimedwait(stop, NULL, &time);
 
-	sigemptyset(&stop);
-	sigaddset(&stop, SIGTERM);
-	sigaddset(&stop, SIGINT);
-	sigprocmask(SIG_BLOCK, &stop, &before);
-	signal_number = sigtimedwait(&stop, NULL, &time);
-	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (signal_number > 0)
 		log_info("stopping on %s", strsignal(signal_number));
 	return signal_number < 0;
 }
 
-/* Put an address in place of "auto". Waits while there is none: the network, or the
- * controller's name, may come later than this program.
- * @return false: a signal came meanwhile, or the time is over */
-static bool bind_resolve(struct agent_conf *conf, int64_t until_ns)
+/* @return false: a signal came meanwhile, or the time is over */
+static bool wait_for_address(struct agent_conf *conf, const sigset_t *stop,
+			     int64_t until_ns)
 {
 	char own[INET6_ADDRSTRLEN];
 	const char *reason, *said = NULL;
 
-	if (strcmp(conf->bind, AGENT_BIND_AUTO) != 0)
-		return true;
 	while (own_address_to(own, sizeof(own), conf->controller, &reason)) {
 		if (reason != said)
 			log_warning(
@@ -185,12 +174,33 @@ static bool bind_resolve(struct agent_conf *conf, int64_t until_ns)
 				"known: %s; trying every %d s",
 				conf->controller, reason, ADDRESS_RETRY_S);
 		said = reason;
-		if (clock_mono_ns() >= until_ns || !address_wait())
+		if (clock_mono_ns() >= until_ns || !address_wait(stop))
 			return false;
 	}
 	str_copy(conf->bind, sizeof(conf->bind), own);
 	log_info("bind = auto: %s", conf->bind);
 	return true;
+}
+
+/* Put an address in place of "auto". Waits while there is none: the network, or the
+ * controller's name, may come later than this program. The signals that ask to stop are
+ * blocked from the beginning: the first process of a container would not get others, and
+ * one that came while the name was looked up would be lost.
+ * @return false: a signal came meanwhile, or the time is over */
+static bool bind_resolve(struct agent_conf *conf, int64_t until_ns)
+{
+	sigset_t stop, before;
+	bool found;
+
+	if (strcmp(conf->bind, AGENT_BIND_AUTO) != 0)
+		return true;
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTERM);
+	sigaddset(&stop, SIGINT);
+	sigprocmask(SIG_BLOCK, &stop, &before);
+	found = wait_for_address(conf, &stop, until_ns);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return found;
 }
 
 /* What a reload needs. */
