@@ -221,6 +221,33 @@ def test_a_search_goes_on_where_it_was_killed(lab, command, tmp_path):
     assert len(lab.api("GET", "/runs?count=1000")["runs"]) == len(runs)
 
 
+def test_a_start_whose_answer_was_not_seen_is_not_made_twice(lab, command, tmp_path):
+    """Killed between the answer to a start and the writing of the state: what the file says then is put there."""
+    state = tmp_path / "search.json"
+    search = ("calls of a phone", "--calls", "6-30", "--trial", 2, "--warm-up", 0, "--cool-down", 0,
+              "--width", 30, "--state", state)
+    arguments, env = command(*search)
+    before = len(lab.api("GET", "/runs?count=1000")["runs"])
+    with subprocess.Popen(arguments, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+        started(process, lab, before + 1, state)
+        process.kill()
+        process.wait(WAIT_S)
+    kept = json.loads(state.read_text())
+    assert kept["starts"] == 1 and not kept["trials"]
+    session = kept["running"]["session_id"]
+    state.write_text(json.dumps({**kept, "starts": 0, "running": None}))
+    with subprocess.Popen(arguments, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + WAIT_S
+        while not json.loads(state.read_text())["trials"]:
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        process.wait(WAIT_S)
+    kept = json.loads(state.read_text())
+    assert kept["trials"][0]["session_id"] == session
+    assert len(lab.api("GET", "/runs?count=1000")["runs"]) - before == kept["starts"]
+
+
 @pytest.mark.parametrize("text, complaint", [
     ("{", "search.json"),
     ("{}", "it is no state of a search"),

@@ -162,20 +162,25 @@ static json_t *identity(const struct capacity *s)
 		"cool_down_s", (int)s->o.cool_down_s, "sets", s->sets);
 }
 
-/* @param running  taken over; the run in progress, or null */
-static void keep_running(struct capacity *s, json_t *running)
+static void write_state(struct capacity *s)
 {
 	int err;
 
+	json_object_set_new(s->state, "seconds", json_real(seconds_taken(s)));
+	err = capacity_state_write(s->o.state, s->state);
+	if (err)
+		break_off(s, "the state could not be written", strerror(-err));
+}
+
+/* @param running  taken over; the run in progress, or null */
+static void keep_running(struct capacity *s, json_t *running)
+{
 	if (!s->state) {
 		json_decref(running);
 		return;
 	}
 	json_object_set_new(s->state, "running", running);
-	json_object_set_new(s->state, "seconds", json_real(seconds_taken(s)));
-	err = capacity_state_write(s->o.state, s->state);
-	if (err)
-		break_off(s, "the state could not be written", strerror(-err));
+	write_state(s);
 }
 
 static void keep_trial(struct capacity *s, double load,
@@ -210,6 +215,7 @@ static bool pause_for(struct capacity *s, int64_t ms)
 static int start(struct capacity *s, double load, json_t **ret)
 {
 	json_t *fields = trial_overrides(&s->o.plan, load);
+	char key[CAPACITY_KEY_BYTES];
 	struct run_post_params params = {.remote = client_remote(s->client),
 					 .path = s->path,
 					 .fields = fields,
@@ -217,10 +223,14 @@ static int start(struct capacity *s, double load, json_t **ret)
 					 .signals = s->signals};
 	char reason[REMOTE_REASON_BYTES];
 	struct remote_answer a;
-	int err = fields && !json_object_update(fields, s->sets)
-			  ? run_post(&params, &a, reason)
-			  : -ENOMEM;
+	int err = fields && !json_object_update(fields, s->sets) ? 0 : -ENOMEM;
 
+	if (s->state) {
+		capacity_state_key(s->state, key);
+		params.key = key;
+	}
+	if (!err)
+		err = run_post(&params, &a, reason);
 	json_decref(fields);
 	if (err) {
 		break_off(s, "no run could be started",
@@ -259,6 +269,11 @@ static int carry_out(struct capacity *s, double load, json_t **ret_run)
 
 	if (status)
 		return status;
+	if (s->state && capacity_state_started(s->state)) {
+		break_off(s, "the state cannot be kept", strerror(ENOMEM));
+		json_decref(started);
+		return CLI_EXIT_ERRORED;
+	}
 	keep_running(s, json_pack("{s:f, s:O, s:O}", "load", load, "session_id",
 				  json_object_get(started, "session_id"),
 				  "report_url",
@@ -437,9 +452,10 @@ static void search_loop(struct capacity *s)
 	bool first = !s->state ||
 		     !json_array_size(json_object_get(s->state, "trials"));
 
-	if (s->state)
+	if (s->state) {
+		write_state(s); /* its key, before a start has it */
 		take_up(s);
-
+	}
 	while (!s->broken_off[0] && search_next(s->log.search, &next)) {
 		int64_t pause_ms =
 			1000 * (int64_t)s->o.cool_down_s * (int64_t)next.pause;

@@ -1,11 +1,13 @@
 #include "control/cli/capacity/capacity_state.h"
 
+#include "base/random.h"
 #include "base/str.h"
 #include "control/capacity/trial.h"
 #include "control/cli/client/client.h"
 #include "control/wire/text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,10 +16,38 @@
 
 #define VERSION 1
 
+#define KEY_DIGITS 32
+
 static json_t *new_state(json_t *search)
 {
 	return json_pack("{s:i, s:O, s:[], s:n, s:f}", "version", VERSION,
 			 "search", search, "trials", "running", "seconds", 0.0);
+}
+
+/* States of earlier versions have none. @return 0; -ENOMEM */
+static int give_key(json_t *state)
+{
+	char key[KEY_DIGITS + 1];
+
+	if (json_object_get(state, "key"))
+		return 0;
+	str_print(key, sizeof(key), "%016" PRIx64 "%016" PRIx64, random_u64(),
+		  random_u64());
+	return json_object_set_new(state, "key", json_string(key)) ||
+			       json_object_set_new(state, "starts",
+						   json_integer(0))
+		       ? -ENOMEM
+		       : 0;
+}
+
+static bool has_key(const json_t *state)
+{
+	const char *key = text_of(state, "key");
+
+	return !json_object_get(state, "key") ||
+	       (strlen(key) == KEY_DIGITS &&
+		strspn(key, "0123456789abcdef") == KEY_DIGITS &&
+		json_integer_value(json_object_get(state, "starts")) >= 0);
 }
 
 static bool is_trial(const json_t *trial)
@@ -36,7 +66,8 @@ static bool is_state(const json_t *state)
 	if (json_integer_value(json_object_get(state, "version")) != VERSION ||
 	    !json_is_object(json_object_get(state, "search")) ||
 	    !json_is_array(json_object_get(state, "trials")) ||
-	    !json_is_number(json_object_get(state, "seconds")))
+	    !json_is_number(json_object_get(state, "seconds")) ||
+	    !has_key(state))
 		return false;
 	json_array_foreach(json_object_get(state, "trials"), i, trial)
 	{
@@ -70,7 +101,9 @@ int capacity_state_read(const char *file, json_t *search, json_t **ret)
 
 	if (access(file, F_OK) && errno == ENOENT) {
 		*ret = new_state(search);
-		return *ret ? 0 : client_usage("%s", strerror(ENOMEM));
+		return *ret && !give_key(*ret)
+			       ? 0
+			       : client_usage("%s", strerror(ENOMEM));
 	}
 	state = json_load_file(file, JSON_REJECT_DUPLICATES, &where);
 	if (!state || !is_state(state)) {
@@ -91,7 +124,25 @@ int capacity_state_read(const char *file, json_t *search, json_t **ret)
 			file, other);
 	}
 	*ret = state;
-	return 0;
+	return give_key(state) ? client_usage("%s", strerror(ENOMEM)) : 0;
+}
+
+void capacity_state_key(const json_t *state,
+			char ret[static CAPACITY_KEY_BYTES])
+{
+	str_print(ret, CAPACITY_KEY_BYTES, "%s-%lld", text_of(state, "key"),
+		  (long long)json_integer_value(
+			  json_object_get(state, "starts")));
+}
+
+int capacity_state_started(json_t *state)
+{
+	const json_int_t starts =
+		json_integer_value(json_object_get(state, "starts"));
+
+	return json_object_set_new(state, "starts", json_integer(starts + 1))
+		       ? -ENOMEM
+		       : 0;
 }
 
 static int write_out(FILE *out, const json_t *state)

@@ -7,11 +7,18 @@
  *   trials   [{load, outcome, condition, sentence, session_id, report_url}], in their order
  *   running  the run in progress: {load, session_id, report_url}; null: none
  *   seconds  that the search took
+ *   key      of this search alone, 32 hex digits. With the number of the start it is the
+ *            Idempotency-Key: one whose answer the search did not live to see is repeated,
+ *            and not made twice
+ *   starts   of runs, those whose answers were seen
  */
 #ifndef OFFHOOK_CONTROL_CLI_CAPACITY_CAPACITY_STATE_H
 #define OFFHOOK_CONTROL_CLI_CAPACITY_CAPACITY_STATE_H
 
 #include <jansson.h>
+
+/* Ceiling of an Idempotency-Key, with its terminator. */
+#define CAPACITY_KEY_BYTES 65
 
 /**
  * Read the state of a search.
@@ -21,6 +28,12 @@
  *         told so
  */
 int capacity_state_read(const char *file, json_t *search, json_t **ret);
+
+/** Write the Idempotency-Key of the next start. */
+void capacity_state_key(const json_t *state,
+			char ret[static CAPACITY_KEY_BYTES]);
+/** Count a start whose answer was seen. @return 0; -ENOMEM */
+int capacity_state_started(json_t *state);
 
 /** Replace the file; a crash leaves the old one or the new one. @return 0; -errno */
 int capacity_state_write(const char *file, const json_t *state);

@@ -15,22 +15,27 @@
 #define RETRY_FIRST_MS 500
 #define RETRY_MAX_MS   5000
 
+/* The first request with this key is not answered yet. */
+static bool is_in_progress(const struct remote *r)
+{
+	return remote_status(r) == 409 && remote_retry_after(r) > 0;
+}
+
 /* True if the controller may have carried the request out. A gateway answers 502
  * or 504 for a controller whose answer it did not get. */
 static bool is_lost(const struct remote *r)
 {
 	long status = remote_status(r);
 
-	return status == 0 ? remote_was_sent(r)
-			   : status == 502 || status == 504;
+	return status == 0
+		       ? remote_was_sent(r)
+		       : status == 502 || status == 504 || is_in_progress(r);
 }
 
-/* True if a repetition may be answered later. 409 with Retry-After: the first
- * request is not answered yet. */
+/* True if a repetition may be answered later. */
 static bool is_passing(const struct remote *r)
 {
-	return remote_is_passing(r) ||
-	       (remote_status(r) == 409 && remote_retry_after(r) > 0);
+	return remote_is_passing(r) || is_in_progress(r);
 }
 
 /* @return true: a signal came */
@@ -81,11 +86,12 @@ static int repeat(const struct run_post_params *p, const char *key,
 int run_post(const struct run_post_params *p, struct remote_answer *ret,
 	     char reason[static REMOTE_REASON_BYTES])
 {
-	char key[KEY_BYTES];
+	char new_key[KEY_BYTES];
+	const char *key = p->key ? p->key : new_key;
 	int err;
 
-	str_print(key, sizeof(key), "%016" PRIx64 "%016" PRIx64, random_u64(),
-		  random_u64());
+	str_print(new_key, sizeof(new_key), "%016" PRIx64 "%016" PRIx64,
+		  random_u64(), random_u64());
 	err = remote_start(p->remote, p->path, p->fields, key, ret, reason);
 	if (err != -EIO && err != -EINVAL)
 		return err;

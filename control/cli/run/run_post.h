@@ -13,6 +13,8 @@ struct run_post_params {
 	struct remote *remote;
 	const char *path; /* of the start: "/tests/1/run" */
 	json_t *fields;   /* object of texts */
+	const char *key;  /* Idempotency-Key: of a start that may have been sent
+			   * before; NULL: a new one */
 	unsigned retry_s; /* for how long it is repeated; 0: not at all */
 	int signals;      /* of run_signals_open(); a signal ends the
 			   * repetitions. -1: signals end the program */
