@@ -29,13 +29,16 @@ def programs():
 
 
 class Server:
-    """initdb, start, one database after another; close() leaves nothing."""
+    """initdb, start, one database after another; close() leaves nothing.
 
-    def __init__(self):
+    data: an empty folder for the data instead of a temporary one; initdb: more arguments; settings: more of
+    postgresql.conf."""
+
+    def __init__(self, data=None, initdb=(), settings=None):
         self.programs = programs()
         self._dir = tempfile.TemporaryDirectory(prefix="offhook-pg-")
         self.dir = Path(self._dir.name)
-        self.data = self.dir / "data"
+        self.data = data or self.dir / "data"
         self.log_file = self.dir / "log"
         self.process = None
         # the server refuses to run as root
@@ -44,13 +47,15 @@ class Server:
         if self.user:
             shutil.chown(self.dir, "postgres", "postgres")
             self.dir.chmod(0o755)  # the tests' programs may run as others
-        self._run("initdb", "--pgdata", self.data, "--username=offhook", "--encoding=UTF8",
-                  "--locale=C.UTF-8", "--auth=trust", "--no-sync", "--no-instructions")
+        self.run("initdb", "--pgdata", self.data, "--username=offhook", "--encoding=UTF8",
+                  "--locale=C.UTF-8", "--auth=trust", "--no-sync", "--no-instructions",
+                  *initdb)
         with open(self.data / "postgresql.conf", "a", encoding="ascii") as conf:
-            conf.writelines(f"{name} = {value}\n" for name, value in SETTINGS.items())
+            conf.writelines(f"{name} = {value}\n" for name, value in {**SETTINGS, **(settings or {})}.items())
             conf.write(f"unix_socket_directories = '{self.dir}'\n")
 
-    def _run(self, program, *args):
+    def run(self, program, *args):
+        """A program of PostgreSQL that must succeed. @return what it prints"""
         return subprocess.run([*self.user, self.programs / program, *map(str, args)],
                               check=True, capture_output=True, text=True, cwd=self.dir).stdout
 
@@ -60,20 +65,20 @@ class Server:
                 [*self.user, self.programs / "postgres", "-D", self.data], stdout=log,
                 stderr=log, cwd=self.dir)
         until = time.monotonic() + 60
-        while self._psql_fails():
+        while not self.is_ready():
             assert self.process.poll() is None, self.log_file.read_text()
             assert time.monotonic() < until, self.log_file.read_text()
             time.sleep(0.05)
         return self
 
-    def _psql_fails(self):
+    def is_ready(self):
         return subprocess.run([self.programs / "pg_isready", "-q", "-h", self.dir],
-                              check=False).returncode
+                              check=False).returncode == 0
 
     def sql(self, text, database="postgres"):
         """@return what psql prints: a line a row, columns separated by |"""
-        return self._run("psql", "-h", self.dir, "-U", "offhook", "-d", database, "-qAtX",
-                         "-v", "ON_ERROR_STOP=1", "-c", text).strip()
+        return self.run("psql", "-h", self.dir, "-U", "offhook", "-d", database, "-qAtX",
+                        "-v", "ON_ERROR_STOP=1", "-c", text).strip()
 
     def stop(self, how=signal.SIGINT):
         """SIGINT: it closes its connections and ends. SIGQUIT: as after a crash."""
@@ -93,7 +98,7 @@ class Server:
 
     def dump(self, name):
         """@return all rows, as SQL"""
-        return self._run("pg_dump", "-h", self.dir, "-U", "offhook", name)
+        return self.run("pg_dump", "-h", self.dir, "-U", "offhook", name)
 
     def drop(self, name):
         self.sql(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")

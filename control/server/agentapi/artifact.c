@@ -11,8 +11,14 @@
 #include <string.h>
 #include <strings.h>
 
-static void refuse(struct request *req, struct reply *rep, int err)
+/* @param of_file  the file was not written; else it is an error of the store */
+static void refuse(struct request *req, struct reply *rep, int err,
+		   bool of_file)
 {
+	if (!of_file && err != -EFBIG) {
+		agent_refuse(rep, err);
+		return;
+	}
 	switch (err) {
 	case -EFBIG:
 		reply_problem(
@@ -34,8 +40,11 @@ static void refuse(struct request *req, struct reply *rep, int err)
 	}
 }
 
-/* Write the file, then its row. @return 1 replaced; 0 new; -errno */
-static int keep(struct request *req, struct artifact *a, const void *data)
+/* Write the file, then its row.
+ * @param of_file  becomes true if the file could not be written
+ * @return 1 replaced; 0 new; -errno */
+static int keep(struct request *req, struct artifact *a, const void *data,
+		bool *of_file)
 {
 	const struct controller_conf *conf = request_conf(req);
 	const struct lease_times times = agent_times(req);
@@ -43,9 +52,11 @@ static int keep(struct request *req, struct artifact *a, const void *data)
 	int err =
 		store_artifact_check(request_store(req), a, &times, session_id);
 
-	if (err == 0)
+	if (err == 0) {
 		err = artifact_file_write(conf, session_id, a->file, data,
 					  (size_t)a->size);
+		*of_file = err != 0;
+	}
 	if (err)
 		return err;
 	err = store_artifact_put(request_store(req), a, &times, old_file);
@@ -79,6 +90,7 @@ void agent_lease_artifact(struct request *req, struct reply *rep)
 		.file = file,
 		.run_limit_bytes = (int64_t)request_conf(req)->artifact_limit,
 	};
+	bool of_file = false;
 	int err;
 
 	if (!a.lease_id)
@@ -101,11 +113,11 @@ void agent_lease_artifact(struct request *req, struct reply *rep)
 	}
 	hash(data, len, sha256);
 	uuid_make(file);
-	err = keep(req, &a, data);
+	err = keep(req, &a, data, &of_file);
 	if (err < 0) {
 		log_warning("lease=%s: artifact %s was not kept: %s",
 			    a.lease_id, a.name, strerror(-err));
-		refuse(req, rep, err);
+		refuse(req, rep, err, of_file);
 		return;
 	}
 	reply_json(rep, err ? 200 : 201,

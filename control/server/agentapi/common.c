@@ -117,8 +117,7 @@ void agent_refuse(struct reply *rep, int err)
 			      "the lease is over for this agent: drop the job");
 		break;
 	default:
-		reply_problem(rep, 503, "the database is not available");
-		reply_header(rep, "Retry-After", "5");
+		reply_database_error(rep, err);
 		break;
 	}
 }

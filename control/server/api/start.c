@@ -58,9 +58,7 @@ static void reply_store(struct reply *rep, int err)
 			      "a stored password cannot be read: the key file "
 			      "is another one than when it was written");
 	else
-		reply_problem(rep, 503, "the database is not available");
-	if (err != -EBADMSG)
-		reply_header(rep, "Retry-After", "5");
+		reply_database_error(rep, err);
 }
 
 static void reply_limit(struct reply *rep, const struct run_limits *limits,

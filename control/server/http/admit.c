@@ -351,8 +351,7 @@ static bool authorize(struct exchange *x, struct reply *rep)
 			      "session");
 		return false;
 	default:
-		reply_problem(rep, 503, "the database does not answer");
-		reply_header(rep, "Retry-After", "5");
+		reply_database_error(rep, err);
 		return false;
 	}
 }

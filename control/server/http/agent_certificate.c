@@ -108,8 +108,7 @@ bool agent_certificate_check_owner(struct exchange *x, struct reply *rep)
 	if (err == -EMSGSIZE) /* no certificate has so long a name */
 		name[0] = '\0';
 	else if (err) {
-		reply_problem(rep, 503, "the database does not answer");
-		reply_header(rep, "Retry-After", "5");
+		reply_database_error(rep, err);
 		return false;
 	}
 	return check_name(x, rep, name);

@@ -64,8 +64,7 @@ static void reply_refused(struct reply *rep, int err)
 			      "was used for another request");
 		break;
 	default:
-		reply_problem(rep, 503, "the database does not answer");
-		reply_header(rep, "Retry-After", "5");
+		reply_database_error(rep, err);
 		break;
 	}
 }

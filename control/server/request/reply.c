@@ -162,6 +162,17 @@ void reply_header(struct reply *rep, const char *name, const char *fmt, ...)
 	json_object_set_new(rep->headers, name, json_string(value));
 }
 
+void reply_database_error(struct reply *rep, int err)
+{
+	if (err == -ENOSPC)
+		reply_problem(rep, 503,
+			      "the disk of the database is full: nothing was "
+			      "changed; repeat it when there is room");
+	else
+		reply_problem(rep, 503, "the database does not answer");
+	reply_header(rep, "Retry-After", "5");
+}
+
 void reply_store_error(struct reply *rep, int err, const char *what)
 {
 	switch (err) {
@@ -188,8 +199,7 @@ void reply_store_error(struct reply *rep, int err, const char *what)
 		reply_header(rep, "Retry-After", "3600"); /* by hand */
 		break;
 	default:
-		reply_problem(rep, 503, "the database does not answer");
-		reply_header(rep, "Retry-After", "5");
+		reply_database_error(rep, err);
 		break;
 	}
 }

@@ -129,6 +129,9 @@ void reply_member(struct reply *rep, const char *name, json_t *value);
 void reply_header(struct reply *rep, const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/** Answer 503: the database could not read or write. @param err  of the store */
+void reply_database_error(struct reply *rep, int err);
+
 /** Answer an error of the store: 404, 409, 500 or 503.
  * @param what  the record, as a client calls it: "test" */
 void reply_store_error(struct reply *rep, int err, const char *what);

@@ -465,7 +465,7 @@ static int query(struct db *base, const char *sql,
 	if (err == -ENOTCONN && db->read_only && reconnect(db) == 0)
 		err = execute(db, sql, params, count, &result);
 	/* what fails in a transaction is logged at its end */
-	if (err == -EIO && !db->in_transaction)
+	if ((err == -EIO || err == -ENOSPC) && !db->in_transaction)
 		log_error("database: %s", db->error);
 	if (err)
 		return err;

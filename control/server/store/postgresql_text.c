@@ -24,6 +24,7 @@ int postgresql_error(const char *sqlstate)
 		{"08", -ENOTCONN},     /* connection exceptions */
 		{"57P", -ENOTCONN},    /* shutdown, crash, cannot_connect_now */
 		{"53300", -ENOTCONN},  /* too_many_connections */
+		{"53100", -ENOSPC},    /* disk_full */
 	};
 
 	if (!sqlstate)

@@ -24,6 +24,8 @@ static void test_errors_by_sqlstate(void **state)
 	assert_int_equal(postgresql_error("57P01"), -ENOTCONN);
 	assert_int_equal(postgresql_error("57P03"), -ENOTCONN);
 	assert_int_equal(postgresql_error("53300"), -ENOTCONN);
+	assert_int_equal(postgresql_error("53100"), -ENOSPC);
+	assert_int_equal(postgresql_error("53200"), -EIO);
 	assert_int_equal(postgresql_error("42601"), -EIO);
 	assert_int_equal(postgresql_error(""), -EIO);
 	assert_int_equal(postgresql_error(NULL), -ENOTCONN);
