@@ -116,6 +116,9 @@ void agent_refuse(struct reply *rep, int err)
 		reply_problem(rep, 410,
 			      "the lease is over for this agent: drop the job");
 		break;
+	case -ENOSPC:
+		reply_store_error(rep, err, "lease");
+		break;
 	default:
 		reply_problem(rep, 503, "the database is not available");
 		reply_header(rep, "Retry-After", "5");

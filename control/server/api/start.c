@@ -57,6 +57,8 @@ static void reply_store(struct reply *rep, int err)
 		reply_problem(rep, 500,
 			      "a stored password cannot be read: the key file "
 			      "is another one than when it was written");
+	else if (err == -ENOSPC)
+		reply_store_error(rep, err, "run");
 	else
 		reply_problem(rep, 503, "the database is not available");
 	if (err != -EBADMSG)

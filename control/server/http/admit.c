@@ -350,6 +350,9 @@ static bool authorize(struct exchange *x, struct reply *rep)
 			      "X-CSRF-Token is missing or not that of the "
 			      "session");
 		return false;
+	case -ENOSPC:
+		reply_store_error(rep, err, "key");
+		return false;
 	default:
 		reply_problem(rep, 503, "the database does not answer");
 		reply_header(rep, "Retry-After", "5");

@@ -63,6 +63,9 @@ static void reply_refused(struct reply *rep, int err)
 		reply_pointer(rep, "Idempotency-Key",
 			      "was used for another request");
 		break;
+	case -ENOSPC:
+		reply_store_error(rep, err, "Idempotency-Key");
+		break;
 	default:
 		reply_problem(rep, 503, "the database does not answer");
 		reply_header(rep, "Retry-After", "5");

@@ -187,6 +187,12 @@ void reply_store_error(struct reply *rep, int err, const char *what)
 			      what);
 		reply_header(rep, "Retry-After", "3600"); /* by hand */
 		break;
+	case -ENOSPC:
+		reply_problem(rep, 503,
+			      "the disk of the database is full: nothing was "
+			      "changed; repeat it when there is room");
+		reply_header(rep, "Retry-After", "5");
+		break;
 	default:
 		reply_problem(rep, 503, "the database does not answer");
 		reply_header(rep, "Retry-After", "5");

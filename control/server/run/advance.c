@@ -151,7 +151,8 @@ static int end_case(struct store *store, struct run_case *c, int64_t now)
 	err = judge_case(store, c, &result);
 	if (!err)
 		err = add_lost(sentence(c, &result), c);
-	if (err == -EIO || err == -ENOMEM || err == -EBUSY || err == -ENOTCONN)
+	if (err == -EIO || err == -ENOMEM || err == -EBUSY ||
+	    err == -ENOTCONN || err == -ENOSPC)
 		goto out; /* tried again later */
 	if (err) {
 		err = unjudged(store, c, err, now);

@@ -500,7 +500,7 @@ int store_write_end(struct store *s, int result)
 		if (err == 0 || err == -ENOTCONN)
 			count_change(d);
 	}
-	if (result == -EIO || result == -ENOTCONN)
+	if (result == -EIO || result == -ENOTCONN || result == -ENOSPC)
 		log_error("database: %s", db_error(d->writer));
 	audit_end(s->audit, result >= 0);
 	if (result < 0)
