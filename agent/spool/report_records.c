@@ -1,10 +1,12 @@
 #include "agent/spool/report_records.h"
 
 #include "base/clock.h"
+#include "base/str.h"
 #include "control/wire/event.h"
 #include "control/wire/json.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,15 +32,22 @@ static int keep_half(struct report_records *r, enum record_kind kind,
 	return err;
 }
 
-/* @return 0, also where statistics have no room or the text is too long
- * (counted); -errno */
+static bool is_full(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT;
+}
+
+/* @return 0, also where there is no room or the text is too long (counted);
+ * -errno */
 static int append(struct report_records *r, enum record_kind kind,
 		  const char *text, size_t len, size_t count)
 {
 	int err = spool_append(r->spool, kind, text, len);
 
-	if (err == -EDQUOT)
+	if (err == -EDQUOT && kind == RECORD_STATS)
 		r->dropped += count;
+	else if (is_full(err))
+		r->disk_full += count;
 	else if (err == -EMSGSIZE)
 		r->too_long += count;
 	else
@@ -65,25 +74,30 @@ static int keep(struct report_records *r, enum record_kind kind, json_t *items)
 	return err;
 }
 
-/* @return as append() */
+/* Where the flaw has no room the count stays, for the next time.
+ * @return 0, also without room; -errno */
 static int tell(struct report_records *r, const char *name, uint64_t *count,
-		const char *text)
+		const char *why)
 {
 	struct wire_time when = {.wall_us = clock_wall_ns() / NS_PER_US,
 				 .mono_ns = clock_mono_ns()};
 	json_t *events;
+	char *text;
 	int err;
 
 	if (!*count)
 		return 0;
-	events = json_pack("[o]", wire_event_flaw(when, name, *count, text));
-	if (!events)
+	events = json_pack("[o]", wire_event_flaw(when, name, *count, why));
+	text = events ? json_dumps(events, JSON_COMPACT) : NULL;
+	json_decref(events);
+	if (!text)
 		return -ENOMEM;
 	r->told_ns = when.mono_ns;
-	*count = 0;
-	err = keep(r, RECORD_EVENTS, events);
-	json_decref(events);
-	return err;
+	err = spool_append(r->spool, RECORD_EVENTS, text, strlen(text));
+	free(text);
+	if (err == 0)
+		*count = 0;
+	return is_full(err) ? 0 : err;
 }
 
 /* Report what was left out since the last time. @return as append() */
@@ -94,8 +108,12 @@ static int tell_left_out(struct report_records *r)
 	int later = tell(r, "record_too_long", &r->too_long,
 			 "items dropped: each is longer than the 1 MiB that "
 			 "one upload holds");
+	int last = tell(r, "disk_full", &r->disk_full,
+			"data points, events or SIP messages dropped: the disk "
+			"of the agent was full");
 
-	return err ? err : later;
+	err = err ? err : later;
+	return err ? err : last;
 }
 
 int report_records_items(struct report_records *r, enum record_kind kind,
@@ -110,7 +128,7 @@ int report_records_items(struct report_records *r, enum record_kind kind,
 		err = append(r, kind, text, len, count);
 	else
 		err = keep(r, kind, items);
-	if (err == 0 && (r->dropped || r->too_long) &&
+	if (err == 0 && (r->dropped || r->too_long || r->disk_full) &&
 	    (!r->told_ns || clock_mono_ns() - r->told_ns >= TELL_NS))
 		err = tell_left_out(r);
 	if (err && !r->err)
@@ -131,18 +149,26 @@ int report_records_lost(struct report_records *r, const char *name,
 	return err;
 }
 
+void report_records_untold(struct report_records *r, char *error, size_t size)
+{
+	const int err = r->spool ? tell_left_out(r) : 0;
+	const uint64_t count = r->dropped + r->too_long + r->disk_full;
+
+	if (r->spool && count && !error[0])
+		str_print(error, size,
+			  "the %s of the agent was full: %" PRIu64
+			  " data points, events or SIP messages were dropped",
+			  err ? "spool" : "disk", count);
+}
+
 int report_records_finish(struct report_records *r, const char *outcome,
 			  const char *reason)
 {
 	json_t *finish =
 		json_pack("{s:s,s:s}", "outcome", outcome, "reason", reason);
 	char *text = finish ? json_dumps(finish, JSON_COMPACT) : NULL;
-	int err = tell_left_out(r);
+	int err = text ? spool_append_finish(r->spool, text) : -ENOMEM;
 
-	if (!text)
-		err = -ENOMEM;
-	else if (spool_append_finish(r->spool, text) != 0 && !err)
-		err = -EIO;
 	free(text);
 	json_decref(finish);
 	return err;

@@ -1,8 +1,8 @@
 /**
  * Writes what an engine reports into the spool of its lease. Arrays that are too
- * long for one upload are split. Statistics that find the spool full, and items
- * that no upload can hold, are counted, and reported to the controller as flaws of
- * the run.
+ * long for one upload are split. Statistics that find the spool full, what finds
+ * the disk full, and items that no upload can hold, are counted, and reported to the
+ * controller as flaws of the run.
  * Thread: the loop's.
  */
 #ifndef OFFHOOK_AGENT_SPOOL_REPORT_RECORDS_H
@@ -20,6 +20,7 @@ struct report_records {
 	struct spool *spool; /* borrowed */
 	uint64_t dropped;    /* data points without room, not reported yet */
 	uint64_t too_long;   /* items above SEGMENT_TEXT_BYTES, likewise */
+	uint64_t disk_full;  /* items that the disk has not taken, likewise */
 	int64_t told_ns;     /* when a flaw was written last; 0: never */
 	int err;             /* the first failure to write; 0: none */
 };
@@ -43,8 +44,15 @@ int report_records_lost(struct report_records *r, const char *name,
 			const char *why);
 
 /**
- * Append the outcome of the job, after the flaws that were not reported yet.
- * @return 0; -errno
+ * Append the flaws that were not reported yet, before the outcome.
+ * @param error  in/out: where they have no room and it is empty, a sentence about
+ *               what was dropped, for the outcome
+ */
+void report_records_untold(struct report_records *r, char *error, size_t size);
+
+/**
+ * Append the outcome of the job.
+ * @return 0; -errno: it is delivered, but does not survive a crash of the process
  */
 int report_records_finish(struct report_records *r, const char *outcome,
 			  const char *reason);

@@ -149,6 +149,8 @@ static int append(struct spool *s, const struct record *record)
 		return -EMSGSIZE;
 	if (s->last->bytes >= SPOOL_SEGMENT_BYTES && s->last->first_seq)
 		err = spool_segment_begin(s);
+	if (err == 0 && s->last->bytes == 0)
+		err = append_meta(s); /* the disk was full when it was begun */
 	if (err)
 		return err;
 	before = s->last->bytes;

@@ -8,7 +8,6 @@
 #include "control/wire/text.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,6 +125,7 @@ void lease_finish(struct lease *l, const char *outcome, const char *reason)
 	if (l->finished)
 		return;
 	l->finished = true;
+	report_records_untold(&l->report, l->error, sizeof(l->error));
 	if (l->error[0]) {
 		outcome = "error";
 		reason = l->error;

@@ -32,6 +32,12 @@ static void keep(struct lease *l, enum record_kind kind, json_t *message,
 						 items, items_len)
 			  : 0;
 
+	if (l->report.disk_full && !l->disk_full) {
+		l->disk_full = true;
+		log_error("run=%s role=%s lease=%s: the disk of state_dir is "
+			  "full: results are dropped until there is room",
+			  l->session_id, l->role, l->id);
+	}
 	if (err) {
 		str_print(reason, sizeof(reason),
 			  "the agent's spool cannot be written: %s",

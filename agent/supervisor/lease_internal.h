@@ -49,7 +49,8 @@ struct lease {
 	/* engine */
 	struct engine_group *engines; /* NULL: none runs */
 	bool cancelled;
-	bool enough; /* it was told to place no more calls */
+	bool enough;    /* it was told to place no more calls */
+	bool disk_full; /* it was logged */
 	double progress;
 	int64_t step;     /* the engine's present one */
 	int64_t began_ns; /* when the first step with calls began; 0: not yet */

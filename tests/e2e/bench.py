@@ -34,11 +34,12 @@ class Bench:
     """with Bench(tmp_path, ports) as b: run = b.run(b.single_call(duration=10))"""
 
     def __init__(self, folder, ports, relay=None, agents=1, proxy=True,
-                 subscribers=None, agent_conf=None, **conf):
+                 subscribers=None, agent_conf=None, controller=Logged, **conf):
         self.folder, self.ports, self.relay = folder, ports, relay
         self._conf = {**QUICK, **conf}
         self._agent_count, self._with_proxy = agents, proxy
         self._subscribers, self._agent_conf = subscribers, agent_conf or {}
+        self._make_controller = controller
         self._stack = ExitStack()
         self.agents = []
         self._numbers = iter(range(1, 1000))
@@ -49,7 +50,7 @@ class Bench:
                 self._stack.enter_context(
                     Kamailio(self.folder, self.ports.sip, self.relay,
                              self._subscribers))
-            self.controller = self._stack.enter_context(Logged(**self._conf))
+            self.controller = self._stack.enter_context(self._make_controller(**self._conf))
             pool = self.api("POST", "/agent-pools", {"name": "pool"})["agent_pool"]
             self.pool_id, token = pool["id"], pool["join_token"]
             url = self.controller.url

@@ -80,8 +80,14 @@ int exchange_spool(struct exchange *x, const char *data, size_t len)
 	while (len > 0) {
 		ssize_t n = write(x->spool_fd, data, len);
 
-		if (n < 0 && errno != EINTR)
-			return -errno;
+		if (n < 0 && errno != EINTR) {
+			const int err = -errno;
+
+			close(x->spool_fd); /* gives its room back */
+			x->spool_fd = -1;
+			x->spooled = 0;
+			return err;
+		}
 		if (n > 0) {
 			data += n;
 			len -= (size_t)n;
@@ -195,6 +201,13 @@ static bool prepare(struct exchange *x, struct reply *rep)
 	}
 	if (x->no_memory) {
 		reply_problem(rep, 503, "out of memory");
+		reply_header(rep, "Retry-After", "5");
+		return false;
+	}
+	if (x->disk_full) {
+		reply_problem(rep, 503,
+			      "the disk of the controller is full: nothing was "
+			      "kept; repeat it when there is room");
 		reply_header(rep, "Retry-After", "5");
 		return false;
 	}

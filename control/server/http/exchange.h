@@ -31,6 +31,7 @@ struct exchange {
 	struct buf body;
 	bool too_large;
 	bool no_memory;                        /* for the body */
+	bool disk_full;                        /* likewise */
 	const struct http_upload *upload_rule; /* body is written to spool_fd */
 	bool upload_counted;                   /* among the uploads at a time */
 	int spool_fd;                          /* -1: no data yet */

@@ -264,13 +264,14 @@ static enum MHD_Result take_body(struct exchange *x, const char *data,
 	if (x->response)
 		return MHD_YES; /* refused already */
 	if (x->upload_rule) {
-		err = x->too_large ? 0 : exchange_spool(x, data, len);
-		if (err && err != -EFBIG) {
+		if (x->too_large || x->disk_full)
+			return MHD_YES;
+		err = exchange_spool(x, data, len);
+		x->too_large = err == -EFBIG;
+		x->disk_full = err == -ENOSPC || err == -EDQUOT;
+		if (err && err != -EFBIG)
 			log_error("an upload was not kept: %s", strerror(-err));
-			return MHD_NO;
-		}
-		x->too_large |= err != 0;
-		return MHD_YES;
+		return !err || x->too_large || x->disk_full ? MHD_YES : MHD_NO;
 	}
 	if (x->too_large || x->no_memory)
 		return MHD_YES;

@@ -63,7 +63,7 @@ int db_integer_row(const struct db_value *row, size_t columns, void *arg);
 /** Run one statement. @return rows delivered or changed, >= 0; -EEXIST unique
  * constraint violated; -ENOTEMPTY foreign key violated (the row is in use, or
  * refers to a row that does not exist); -EBUSY; -ENOTCONN the connection was lost,
- * and with it the transaction; -ENOSPC the disk of a PostgreSQL server is full;
+ * and with it the transaction; -ENOSPC the disk of the database is full;
  * -EIO (reason of both by db_error()); or the handler's value */
 int db_query(struct db *db, const char *sql, const struct db_value *params,
 	     size_t count, db_row_h *row_h, void *arg);

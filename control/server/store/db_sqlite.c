@@ -74,19 +74,26 @@ static int error_of(int sqlite_code)
 		return -EBUSY;
 	case SQLITE_NOMEM:
 		return -ENOMEM;
+	case SQLITE_FULL:
+		return -ENOSPC;
 	default:
 		return -EIO;
 	}
 }
 
 /* SQLite's message, and the system's reason where the file was at fault: "unable
- * to open database file: Too many open files". */
+ * to open database file: Too many open files". With a full disk, the file on it. */
 static const char *error_text(const struct db *db)
 {
 	static _Thread_local char text[256];
 	sqlite3 *sq = ((const struct sqlite_db *)db)->sq;
 	int code = sq ? sqlite3_errcode(sq) & 0xff : SQLITE_NOMEM, err;
 
+	if (code == SQLITE_FULL) {
+		snprintf(text, sizeof(text), "%s: %s", sqlite3_errmsg(sq),
+			 sqlite3_db_filename(sq, "main"));
+		return text;
+	}
 	if (code != SQLITE_CANTOPEN && code != SQLITE_IOERR)
 		return sq ? sqlite3_errmsg(sq) : "out of memory";
 	err = sqlite3_system_errno(sq);
@@ -100,7 +107,11 @@ static int failed(struct sqlite_db *db, int sqlite_code)
 {
 	int err = error_of(sqlite_code);
 
-	if (err == -EIO && sqlite3_get_autocommit(db->sq))
+	/* as where the file that readers share (-shm) cannot grow */
+	if ((sqlite_code & 0xff) == SQLITE_IOERR &&
+	    sqlite3_system_errno(db->sq) == ENOSPC)
+		err = -ENOSPC;
+	if ((err == -EIO || err == -ENOSPC) && sqlite3_get_autocommit(db->sq))
 		log_error("database: %s", error_text(&db->base));
 	return err;
 }

@@ -6,11 +6,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -329,6 +331,39 @@ static void test_spool_overflow_drops_statistics_only(void **state)
 	assert_int_equal(space.used, 0);
 }
 
+/* What a segment begins with is written later, if the disk was full then. */
+static void test_spool_disk_full_at_a_segment(void **state)
+{
+	struct spool_space space = {.limit = 64u << 20};
+	struct rlimit before, none;
+	struct spool *s = NULL;
+	char *text = calloc(1, SEGMENT_TEXT_BYTES);
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, 'x', SEGMENT_TEXT_BYTES - 1);
+	assert_int_equal(
+		spool_create(&s, temp.dir, "disk", &space, "{\"m\":1}"), 0);
+	assert_int_equal(append(s, RECORD_SIP, text), 0);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	none = (struct rlimit){.rlim_max = before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	assert_int_equal(append(s, RECORD_SIP, "1"), -EFBIG);
+	assert_int_equal(append(s, RECORD_SIP, "2"), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(append(s, RECORD_SIP, "3"), 0);
+	spool_release(s, 1);
+	spool_free(s);
+	assert_int_equal(space.used, 0);
+	assert_int_equal(spool_open(&s, temp.dir, "disk", &space), 0);
+	assert_string_equal(spool_meta(s), "{\"m\":1}");
+	assert_int_equal(spool_first_seq(s), 2);
+	expect_record(s, 2, RECORD_SIP, "3");
+	spool_remove(s);
+	free(text);
+}
+
 static void test_spool_too_long(void **state)
 {
 	struct spool_space space = {.limit = 64u << 20};
@@ -447,6 +482,7 @@ int main(void)
 		cmocka_unit_test(test_spool_damage_while_open),
 		cmocka_unit_test(test_spool_overflow_drops_statistics_only),
 		cmocka_unit_test(test_spool_full_keeps_the_outcome),
+		cmocka_unit_test(test_spool_disk_full_at_a_segment),
 		cmocka_unit_test(test_spool_too_long),
 		cmocka_unit_test(test_spool_gives_segments_back),
 		cmocka_unit_test(test_spool_create_replaces_an_old_one),
