@@ -11,11 +11,11 @@ class SmallDisk:
 
     Mounting needs root: the test is skipped where it is refused."""
 
-    def __init__(self, folder, size):
+    def __init__(self, folder, size, mode="0700"):
         self.folder = folder
         self.ballast = folder / "ballast"
         folder.mkdir()
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "none", folder],
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode={mode}", "none", folder],
                               capture_output=True, text=True, check=False)
         if done.returncode:
             pytest.skip(f"no tmpfs can be mounted: {done.stderr.strip()}")
