@@ -34,12 +34,12 @@ class Bench:
     """with Bench(tmp_path, ports) as b: run = b.run(b.single_call(duration=10))"""
 
     def __init__(self, folder, ports, relay=None, agents=1, proxy=True,
-                 subscribers=None, agent_conf=None, controller=Logged, **conf):
+                 subscribers=None, agent_conf=None, controller=None, **conf):
         self.folder, self.ports, self.relay = folder, ports, relay
         self._conf = {**QUICK, **conf}
         self._agent_count, self._with_proxy = agents, proxy
         self._subscribers, self._agent_conf = subscribers, agent_conf or {}
-        self._make_controller = controller
+        self._make_controller = controller or Logged
         self._stack = ExitStack()
         self.agents = []
         self._numbers = iter(range(1, 1000))
