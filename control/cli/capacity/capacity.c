@@ -453,7 +453,7 @@ static void search_loop(struct capacity *s)
 		     !json_array_size(json_object_get(s->state, "trials"));
 
 	if (s->state) {
-		write_state(s); /* its key, before a start has it */
+		write_state(s); /* the key is in the file before it is used */
 		take_up(s);
 	}
 	while (!s->broken_off[0] && search_next(s->log.search, &next)) {

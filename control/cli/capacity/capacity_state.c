@@ -1,13 +1,12 @@
 #include "control/cli/capacity/capacity_state.h"
 
-#include "base/random.h"
 #include "base/str.h"
 #include "control/capacity/trial.h"
 #include "control/cli/client/client.h"
+#include "control/cli/run/run_post.h"
 #include "control/wire/text.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,8 +14,6 @@
 #include <unistd.h>
 
 #define VERSION 1
-
-#define KEY_DIGITS 32
 
 static json_t *new_state(json_t *search)
 {
@@ -27,12 +24,11 @@ static json_t *new_state(json_t *search)
 /* States of earlier versions have none. @return 0; -ENOMEM */
 static int give_key(json_t *state)
 {
-	char key[KEY_DIGITS + 1];
+	char key[RUN_POST_KEY_BYTES];
 
 	if (json_object_get(state, "key"))
 		return 0;
-	str_print(key, sizeof(key), "%016" PRIx64 "%016" PRIx64, random_u64(),
-		  random_u64());
+	run_post_key(key);
 	return json_object_set_new(state, "key", json_string(key)) ||
 			       json_object_set_new(state, "starts",
 						   json_integer(0))
@@ -42,11 +38,12 @@ static int give_key(json_t *state)
 
 static bool has_key(const json_t *state)
 {
+	const size_t digits = RUN_POST_KEY_BYTES - 1;
 	const char *key = text_of(state, "key");
 
 	return !json_object_get(state, "key") ||
-	       (strlen(key) == KEY_DIGITS &&
-		strspn(key, "0123456789abcdef") == KEY_DIGITS &&
+	       (strlen(key) == digits &&
+		strspn(key, "0123456789abcdef") == digits &&
 		json_integer_value(json_object_get(state, "starts")) >= 0);
 }
 

@@ -7,10 +7,10 @@
  *   trials   [{load, outcome, condition, sentence, session_id, report_url}], in their order
  *   running  the run in progress: {load, session_id, report_url}; null: none
  *   seconds  that the search took
- *   key      of this search alone, 32 hex digits. With the number of the start it is the
- *            Idempotency-Key: one whose answer the search did not live to see is repeated,
- *            and not made twice
- *   starts   of runs, those whose answers were seen
+ *   key      32 hex digits, different in each search. Key and number of starts together are the
+ *            Idempotency-Key of the next start. If the command is killed before it gets the
+ *            answer, it sends the start again with the same key, and gets the same run
+ *   starts   how many starts of runs were answered
  */
 #ifndef OFFHOOK_CONTROL_CLI_CAPACITY_CAPACITY_STATE_H
 #define OFFHOOK_CONTROL_CLI_CAPACITY_CAPACITY_STATE_H

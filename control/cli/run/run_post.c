@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#define KEY_BYTES      33
 #define RETRY_FIRST_MS 500
 #define RETRY_MAX_MS   5000
 
@@ -83,15 +82,20 @@ static int repeat(const struct run_post_params *p, const char *key,
 	return -EIO;
 }
 
+void run_post_key(char ret[static RUN_POST_KEY_BYTES])
+{
+	str_print(ret, RUN_POST_KEY_BYTES, "%016" PRIx64 "%016" PRIx64,
+		  random_u64(), random_u64());
+}
+
 int run_post(const struct run_post_params *p, struct remote_answer *ret,
 	     char reason[static REMOTE_REASON_BYTES])
 {
-	char new_key[KEY_BYTES];
+	char new_key[RUN_POST_KEY_BYTES];
 	const char *key = p->key ? p->key : new_key;
 	int err;
 
-	str_print(new_key, sizeof(new_key), "%016" PRIx64 "%016" PRIx64,
-		  random_u64(), random_u64());
+	run_post_key(new_key);
 	err = remote_start(p->remote, p->path, p->fields, key, ret, reason);
 	if (err != -EIO && err != -EINVAL)
 		return err;

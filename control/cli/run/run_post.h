@@ -9,6 +9,12 @@
 
 #include <jansson.h>
 
+/* Of an Idempotency-Key: 32 hex digits, and a terminator. */
+#define RUN_POST_KEY_BYTES 33
+
+/** Make an Idempotency-Key that nobody has used. */
+void run_post_key(char ret[static RUN_POST_KEY_BYTES]);
+
 struct run_post_params {
 	struct remote *remote;
 	const char *path; /* of the start: "/tests/1/run" */

@@ -348,8 +348,8 @@ static void apply_torn(struct image *f, const struct operation *o,
 	}
 }
 
-/* An operation that was not synced. Deletions are made at once, as SQLite has the folder synced
- * where it matters. */
+/* An operation after the last synchronisation: by chance it is there, in part, or not. A
+ * deletion always is: where that matters, SQLite synchronises the folder. */
 static void apply_or_not(struct image *f, const struct operation *o,
 			 uint64_t *random)
 {

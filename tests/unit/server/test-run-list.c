@@ -101,7 +101,7 @@ static const char *status_at(const json_t *runs, size_t i)
 		json_object_get(json_array_get(runs, i), "session_status"));
 }
 
-/* The order is that of the list, whichever of the runs have a text already. */
+/* A page keeps its order if only some of its runs are cached. */
 static void test_order_with_some_cached(void **state)
 {
 	struct fixture *f = *state;
@@ -186,7 +186,8 @@ static void test_another_thread_is_waited_for_so_long(void **state)
 	assert_int_equal(total, 100);
 }
 
-/* @return NULL; else a list failed (cmocka's checks are for the first thread) */
+/* No checks of cmocka, which must not fail in a second thread.
+ * @return NULL: each list was as expected */
 static void *list_often(void *arg)
 {
 	void *failed = NULL;
