@@ -172,16 +172,19 @@ def test_what_a_run_waits_for_is_told(offhook, lab, options):
     pool = lab.make("agent-pools", name=f"empty{len(options)}")
     reason = f"no agent online in the pool empty{len(options)}: none has enrolled"
 
-    def waiting():
-        return lab.c.api("GET", "/runs?filtername=is_finished&filterval=0")["runs"]
+    def unfinished():
+        runs = lab.c.api("GET", "/runs?filtername=is_finished&filterval=0")["runs"]
+        return {run["session_id"] for run in runs}
+
+    before = unfinished()  # what an earlier test stopped may not have ended yet
 
     with concurrent.futures.ThreadPoolExecutor() as others:
         running = others.submit(
             offhook, "scenario", "run", "registration", f"agentpool_id={pool}",
             f"target_pool={lab.target}", "username=x", "password=x", "--wait", *options,
             status=3, both=True)
-        lab.waits_for(waiting)
-        session = waiting()[0]["session_id"]
+        lab.waits_for(lambda: unfinished() - before)
+        session, = unfinished() - before
         lab.waits_for(lambda: ("GET", f"/api/v2/runs/{session}", 200) in lab.c.witness().seen, 60)  # it has polled
         lab.c.api("POST", f"/runs/{session}/stop")
         out, err = running.result()
