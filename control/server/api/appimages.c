@@ -232,15 +232,7 @@ static void insert(struct request *req, struct reply *rep, struct source *s,
 	err = keep(req, s);
 	if (err) {
 		log_error("an appimage was not kept: %s", strerror(-err));
-		if (err == -ENOSPC || err == -EDQUOT)
-			reply_problem(rep, 503,
-				      "the disk of the controller is full: "
-				      "nothing was kept; repeat it when there "
-				      "is room");
-		else
-			reply_problem(rep, 503,
-				      "the file could not be written");
-		reply_header(rep, "Retry-After", "60");
+		reply_file_error(rep, err);
 		return;
 	}
 	describe(s, values);

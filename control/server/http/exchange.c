@@ -204,11 +204,8 @@ static bool prepare(struct exchange *x, struct reply *rep)
 		reply_header(rep, "Retry-After", "5");
 		return false;
 	}
-	if (x->disk_full) {
-		reply_problem(rep, 503,
-			      "the disk of the controller is full: nothing was "
-			      "kept; repeat it when there is room");
-		reply_header(rep, "Retry-After", "5");
+	if (x->upload_err) {
+		reply_file_error(rep, x->upload_err);
 		return false;
 	}
 	return parse_body(x, rep);

@@ -31,8 +31,8 @@ struct exchange {
 	struct buf body;
 	bool too_large;
 	bool no_memory;                        /* for the body */
-	bool disk_full;                        /* likewise */
 	const struct http_upload *upload_rule; /* body is written to spool_fd */
+	int upload_err;                        /* -errno: it was not kept */
 	bool upload_counted;                   /* among the uploads at a time */
 	int spool_fd;                          /* -1: no data yet */
 	size_t spooled;

@@ -264,14 +264,15 @@ static enum MHD_Result take_body(struct exchange *x, const char *data,
 	if (x->response)
 		return MHD_YES; /* refused already */
 	if (x->upload_rule) {
-		if (x->too_large || x->disk_full)
-			return MHD_YES;
+		if (x->too_large || x->upload_err)
+			return MHD_YES; /* the rest of the body is not kept */
 		err = exchange_spool(x, data, len);
 		x->too_large = err == -EFBIG;
-		x->disk_full = err == -ENOSPC || err == -EDQUOT;
-		if (err && err != -EFBIG)
+		if (err && !x->too_large) {
+			x->upload_err = err;
 			log_error("an upload was not kept: %s", strerror(-err));
-		return !err || x->too_large || x->disk_full ? MHD_YES : MHD_NO;
+		}
+		return MHD_YES;
 	}
 	if (x->too_large || x->no_memory)
 		return MHD_YES;

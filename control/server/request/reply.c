@@ -173,6 +173,17 @@ void reply_database_error(struct reply *rep, int err)
 	reply_header(rep, "Retry-After", "5");
 }
 
+void reply_file_error(struct reply *rep, int err)
+{
+	if (err == -ENOSPC || err == -EDQUOT)
+		reply_problem(rep, 503,
+			      "the disk of the controller is full: nothing was "
+			      "kept; repeat it when there is room");
+	else
+		reply_problem(rep, 503, "the file could not be written");
+	reply_header(rep, "Retry-After", "5");
+}
+
 void reply_store_error(struct reply *rep, int err, const char *what)
 {
 	switch (err) {
