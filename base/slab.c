@@ -36,6 +36,8 @@ struct chunk {
 #define HEADER_BYTES SLAB_LINE_BYTES
 _Static_assert(sizeof(struct chunk) <= HEADER_BYTES, "a line");
 
+#define PAGE_BYTES ((size_t)4096)
+
 /* Empty chunks that are kept, at least EMPTY_MIN or 1/EMPTY_SHARE of all. If
  * objects are returned as fast as taken, an unmapped chunk would soon be
  * mapped, and cleared by the kernel, again. */
@@ -45,6 +47,7 @@ _Static_assert(sizeof(struct chunk) <= HEADER_BYTES, "a line");
 struct slab {
 	size_t bytes;
 	size_t cleared; /* of these bytes */
+	size_t first;   /* offset of the first place in a chunk */
 	size_t stride;
 	size_t places; /* places per chunk */
 	enum slab_pages pages;
@@ -118,7 +121,6 @@ int slab_new(struct slab **ret, size_t bytes, size_t cleared,
 	     enum slab_pages pages)
 {
 	struct slab *s;
-	size_t lines = (bytes + SLAB_LINE_BYTES - 1) / SLAB_LINE_BYTES;
 
 	if (bytes < sizeof(void *) || bytes > SLAB_OBJECT_MAX ||
 	    cleared > bytes)
@@ -129,10 +131,18 @@ int slab_new(struct slab **ret, size_t bytes, size_t cleared,
 	s->bytes = bytes;
 	s->cleared = cleared;
 	s->pages = pages;
-	/* an odd number of lines: the same field of all objects must not fall
-	 * into the same few cache sets */
-	s->stride = (lines | 1) * SLAB_LINE_BYTES;
-	s->places = (CHUNK_BYTES - HEADER_BYTES) / s->stride;
+	if (pages == SLAB_HUGE_PAGES) {
+		/* an odd number of lines: the same field of all objects must
+		 * not fall into the same few cache sets */
+		s->first = HEADER_BYTES;
+		s->stride =
+			((bytes + SLAB_LINE_BYTES - 1) / SLAB_LINE_BYTES | 1) *
+			SLAB_LINE_BYTES;
+	} else {
+		s->first = PAGE_BYTES;
+		s->stride = (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+	}
+	s->places = (CHUNK_BYTES - s->first) / s->stride;
 	*ret = s;
 	return 0;
 }
@@ -164,7 +174,7 @@ static void *place_take(const struct slab *s, struct chunk *c)
 
 	if (!object) {
 		uint8_t *fresh =
-			(uint8_t *)c + HEADER_BYTES + c->fresh++ * s->stride;
+			(uint8_t *)c + s->first + c->fresh++ * s->stride;
 
 		ASAN_UNPOISON_MEMORY_REGION(fresh, s->bytes);
 		MESS_UP(fresh + s->cleared, s->bytes - s->cleared);

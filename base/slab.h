@@ -5,7 +5,9 @@
  * translation is not in the TLB either, which costs more than loading the
  * memory.
  * SLAB_SMALL_PAGES is for objects that are seldom used: the kernel provides,
- * and clears, only the pages that are touched.
+ * and clears, only the pages that are touched. Each object begins on a page:
+ * what of it is touched most should be at its beginning, where the slab links
+ * the returned ones.
  * Source: Linux, Documentation/admin-guide/mm/transhuge.rst
  * Thread: one, all functions; any thread may use the objects.
  */
@@ -41,7 +43,7 @@ int slab_new(struct slab **ret, size_t bytes, size_t cleared,
 struct slab *slab_free(struct slab *s);
 
 /** Take an object. Its first bytes are zero (slab_new()); its address is a
- * multiple of SLAB_LINE_BYTES.
+ * multiple of SLAB_LINE_BYTES, with SLAB_SMALL_PAGES of 4096.
  * @return NULL: no memory */
 void *slab_take(struct slab *s);
 

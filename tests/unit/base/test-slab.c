@@ -29,16 +29,18 @@ static void test_slab_sizes_have_bounds(void **state)
 }
 
 /* Every object has its own memory, to its last byte. */
-static void objects_are_apart(size_t bytes)
+static void objects_are_apart(size_t bytes, enum slab_pages pages)
 {
+	const size_t aligned =
+		pages == SLAB_SMALL_PAGES ? 4096 : SLAB_LINE_BYTES;
 	static uint8_t *objects[MANY];
 	struct slab *s;
 
-	assert_int_equal(slab_new(&s, bytes, bytes, SLAB_HUGE_PAGES), 0);
+	assert_int_equal(slab_new(&s, bytes, bytes, pages), 0);
 	for (int i = 0; i < MANY; i++) {
 		objects[i] = slab_take(s);
 		assert_non_null(objects[i]);
-		assert_int_equal((uintptr_t)objects[i] % SLAB_LINE_BYTES, 0);
+		assert_int_equal((uintptr_t)objects[i] % aligned, 0);
 		memset(objects[i], 1 + i % 255, bytes);
 	}
 	for (int i = 0; i < MANY; i++) {
@@ -52,11 +54,14 @@ static void objects_are_apart(size_t bytes)
 
 static void test_slab_objects_are_apart(void **state)
 {
+	static const size_t sizes[] = {sizeof(void *), SLAB_LINE_BYTES, 100001,
+				       SLAB_OBJECT_MAX};
+
 	(void)state;
-	objects_are_apart(sizeof(void *));
-	objects_are_apart(SLAB_LINE_BYTES);
-	objects_are_apart(100001);
-	objects_are_apart(SLAB_OBJECT_MAX);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		objects_are_apart(sizes[i], SLAB_HUGE_PAGES);
+		objects_are_apart(sizes[i], SLAB_SMALL_PAGES);
+	}
 }
 
 static void test_slab_what_was_used_is_zero_again(void **state)
