@@ -384,6 +384,17 @@ static void session_stop(struct measure_thread *an, struct measure_session *s,
 	an->ending[an->ending_count++] = s;
 }
 
+static void session_start(struct measure_thread *an, struct measure_session *s,
+			  const struct measure_command *c)
+{
+	struct packet_record early[EARLY_PACKETS_MAX];
+	size_t count = measure_session_start(s, c, early);
+
+	running_add(an, s);
+	for (size_t i = 0; i < count; i++)
+		early_one(an, s, &early[i]);
+}
+
 static void command_take(struct measure_thread *an)
 {
 	struct measure_command *c = an->command;
@@ -393,14 +404,10 @@ static void command_take(struct measure_thread *an)
 		an->slots[s->slot] = s;
 		an->slots_used++;
 	} else if (c->head.kind == COMMAND_APPLY) {
-		if (s->state == ANALYSIS_RUNNING) {
+		if (s->state == ANALYSIS_RUNNING)
 			measure_session_apply(s, c);
-		} else {
-			measure_session_start(s, c);
-			running_add(an, s);
-			for (size_t i = 0; i < s->early_count; i++)
-				early_one(an, s, &s->seldom->early[i]);
-		}
+		else
+			session_start(an, s, c);
 	} else if (c->head.kind == COMMAND_STOP) {
 		session_stop(an, s, c->head.mono_ns);
 	}

@@ -89,15 +89,20 @@ static void sender_payload(struct measure_session *a,
 	rtp_sender_set_payload(&a->sender, &sent);
 }
 
-void measure_session_start(struct measure_session *a,
-			   const struct measure_command *c)
+size_t measure_session_start(struct measure_session *a,
+			     const struct measure_command *c,
+			     struct packet_record early[EARLY_PACKETS_MAX])
 {
-	const struct packet_record *early = a->seldom->early;
+	const struct packet_record *kept = a->seldom->early;
+	size_t count;
 
 	a->state = ANALYSIS_RUNNING;
-	while (a->early_count && early[0].mono_ns < c->head.mono_ns - EARLY_NS)
+	while (a->early_count && kept[0].mono_ns < c->head.mono_ns - EARLY_NS)
 		early_drop(a);
-	a->second_ns = a->early_count && early[0].mono_ns < c->head.mono_ns
+	count = a->early_count;
+	memcpy(early, kept, count * sizeof(early[0]));
+	a->early_count = 0; /* from here on a->seldom->first_rest is valid */
+	a->second_ns = count && early[0].mono_ns < c->head.mono_ns
 			       ? early[0].mono_ns
 			       : c->head.mono_ns;
 	a->codec = c->codec;
@@ -108,6 +113,7 @@ void measure_session_start(struct measure_session *a,
 	rtp_sender_init(&a->sender, a->ssrc, a->second_ns, c->codec->rtpmap,
 			c->codec->clock_hz, &a->seldom->sender_rest);
 	sender_payload(a, c);
+	return count;
 }
 
 void measure_session_apply(struct measure_session *a,

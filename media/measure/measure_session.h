@@ -77,7 +77,12 @@ struct measure_further {
  * it is touched. A new session has the contents of a released one: each part is
  * written whole before it is read. */
 struct measure_seldom {
-	struct packet_record early[EARLY_PACKETS_MAX]; /* oldest first */
+	union {
+		/* before the start; oldest first */
+		struct packet_record early[EARLY_PACKETS_MAX];
+		/* from then on: of the first stream */
+		struct rtp_rest first_rest;
+	};
 	/* of the streams that were replaced; written by the first of them */
 	struct {
 		struct stream_total total;   /* sums */
@@ -85,7 +90,6 @@ struct measure_seldom {
 		struct stream_second second; /* not yet in a closed second */
 	} ended;
 	struct stream_source sources_ended[SESSION_SOURCES_ENDED_MAX];
-	struct rtp_rest first_rest; /* of the first stream */
 	struct rtp_rest sender_rest;
 	/* all streams but the first */
 	struct measure_further further[SESSION_STREAMS_MAX - 1];
@@ -160,9 +164,12 @@ void measure_session_early(struct measure_session *a,
 void measure_session_never(struct measure_session *a);
 
 /** First settled parameters: the measurement starts at c->head.mono_ns, or with the
- * first packet of the EARLY_NS before. The caller takes a->seldom->early then. */
-void measure_session_start(struct measure_session *a,
-			   const struct measure_command *c);
+ * first packet of the EARLY_NS before.
+ * @param early  receives the kept packets, oldest first, for the caller to measure
+ * @return the number of them */
+size_t measure_session_start(struct measure_session *a,
+			     const struct measure_command *c,
+			     struct packet_record early[EARLY_PACKETS_MAX]);
 
 /** Parameters have changed after the start. */
 void measure_session_apply(struct measure_session *a,

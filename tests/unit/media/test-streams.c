@@ -34,6 +34,7 @@ static int world_open(void **state)
 		.head.mono_ns = 100 * NS_PER_S,
 		.codec = &codec_pcmu,
 	};
+	struct packet_record early[EARLY_PACKETS_MAX];
 
 	assert_non_null(w);
 	c.map = &w->map;
@@ -48,7 +49,7 @@ static int world_open(void **state)
 	w->a->ssrc = 1;
 	w->now_ns = c.head.mono_ns;
 	assert_int_equal(rtp_payload_map_add(&w->map, 0, "PCMU", 8000), 0);
-	measure_session_start(w->a, &c);
+	assert_int_equal(measure_session_start(w->a, &c, early), 0);
 	*state = w;
 	return 0;
 }
