@@ -137,6 +137,10 @@ class Phone:
         """Path of the recording of its last call."""
         raise NotImplementedError
 
+    def stands_still(self):
+        """Whether it has ended, or carries out no command."""
+        return self.process.poll() is not None
+
     def __exit__(self, *_):
         self.process.terminate()
         try:
@@ -319,6 +323,13 @@ class Linphone(Phone):
     def _write(self, command):
         self.process.stdin.write((command + "\n").encode())
         self.process.stdin.flush()
+
+    def stands_still(self):
+        try:
+            self.do("codec list")
+        except (RuntimeError, OSError):
+            return True
+        return False
 
     def do(self, command, _=""):
         """Have a command carried out."""
