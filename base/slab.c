@@ -132,8 +132,8 @@ int slab_new(struct slab **ret, size_t bytes, size_t cleared,
 	s->cleared = cleared;
 	s->pages = pages;
 	if (pages == SLAB_HUGE_PAGES) {
-		/* an odd number of lines: the same field of all objects must
-		 * not fall into the same few cache sets */
+		/* an odd number of lines: otherwise the same field of many
+		 * objects would compete for a few sets of the cache */
 		s->first = HEADER_BYTES;
 		s->stride =
 			((bytes + SLAB_LINE_BYTES - 1) / SLAB_LINE_BYTES | 1) *

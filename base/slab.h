@@ -5,9 +5,9 @@
  * translation is not in the TLB either, which costs more than loading the
  * memory.
  * SLAB_SMALL_PAGES is for objects that are seldom used: the kernel provides,
- * and clears, only the pages that are touched. Each object begins on a page:
- * what of it is touched most should be at its beginning, where the slab links
- * the returned ones.
+ * and clears, only the pages that are touched. Each object begins on a page.
+ * Its most used part belongs at its beginning: this page is touched in any case,
+ * as the slab keeps the list of free objects there.
  * Source: Linux, Documentation/admin-guide/mm/transhuge.rst
  * Thread: one, all functions; any thread may use the objects.
  */

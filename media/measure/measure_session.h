@@ -80,7 +80,7 @@ struct measure_seldom {
 	union {
 		/* before the start; oldest first */
 		struct packet_record early[EARLY_PACKETS_MAX];
-		/* from then on: of the first stream */
+		/* after it; of the first stream */
 		struct rtp_rest first_rest;
 	};
 	/* of the streams that were replaced; written by the first of them */
@@ -163,10 +163,10 @@ void measure_session_early(struct measure_session *a,
 /** The session ends without a start: the kept packets are stray. */
 void measure_session_never(struct measure_session *a);
 
-/** First settled parameters: the measurement starts at c->head.mono_ns, or with the
- * first packet of the EARLY_NS before.
- * @param early  receives the kept packets, oldest first, for the caller to measure
- * @return the number of them */
+/** First settled parameters: the measurement starts at c->head.mono_ns. If packets
+ * came at most EARLY_NS before, it starts with the first of them.
+ * @param early  written: the kept packets, oldest first. The caller measures them
+ * @return number of kept packets */
 size_t measure_session_start(struct measure_session *a,
 			     const struct measure_command *c,
 			     struct packet_record early[EARLY_PACKETS_MAX]);

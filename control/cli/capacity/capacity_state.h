@@ -9,7 +9,8 @@
  *   seconds  that the search took
  *   key      32 hex digits, different in each search. Key and number of starts together are the
  *            Idempotency-Key of the next start. If the command is killed before it gets the
- *            answer, it sends the start again with the same key, and gets the same run
+ *            answer, it repeats the start with the same key, and the controller answers with the
+ *            same run
  *   starts   how many starts of runs were answered
  */
 #ifndef OFFHOOK_CONTROL_CLI_CAPACITY_CAPACITY_STATE_H

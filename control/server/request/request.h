@@ -132,7 +132,8 @@ void reply_header(struct reply *rep, const char *name, const char *fmt, ...)
 /** Answer 503: the database could not read or write. @param err  of the store */
 void reply_database_error(struct reply *rep, int err);
 
-/** Answer 503: a file that the client sent was not kept. @param err  -errno */
+/** Answer 503: a file that the client sent could not be stored.
+ * @param err  why, -errno */
 void reply_file_error(struct reply *rep, int err);
 
 /** Answer an error of the store: 404, 409, 500 or 503.

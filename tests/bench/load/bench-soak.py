@@ -170,11 +170,11 @@ def totals(caller, callee):
 
 
 def stall(engines):
-    for number in (signal.SIGSTOP, signal.SIGCONT):
-        for engine in engines:
-            engine.process.send_signal(number)
-        if number == signal.SIGSTOP:
-            time.sleep(STALL_S)
+    for engine in engines:
+        engine.process.send_signal(signal.SIGSTOP)
+    time.sleep(STALL_S)
+    for engine in engines:
+        engine.process.send_signal(signal.SIGCONT)
 
 
 def run(build, options):
@@ -185,12 +185,12 @@ def run(build, options):
         for engine in engines:
             engine.go(1)
         begun = time.monotonic()
-        stalls = [begun + 30 * options.warm_up]
+        stalled = False
         for minute in range(1, options.minutes + options.warm_up + 1):
             while time.monotonic() < begun + 60 * minute - 1:
-                if stalls and time.monotonic() > stalls[0]:
+                if not stalled and time.monotonic() > begun + 30 * options.warm_up:
                     stall(engines)
-                    stalls.clear()
+                    stalled = True
                 for engine in engines:
                     engine.pump()
                     if engine.finish:

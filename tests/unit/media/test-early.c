@@ -37,7 +37,7 @@ static void test_the_oldest_is_dropped_and_counted(void **state)
 	assert_int_equal(session.stray_bytes, 3 * 172);
 }
 
-/* At the start the caller gets them: their memory becomes the first stream's. */
+/* The start copies the kept packets: the first stream uses their memory then. */
 static void test_the_start_hands_them_over(void **state)
 {
 	static struct rtp_payload_map map;

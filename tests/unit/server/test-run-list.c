@@ -101,7 +101,7 @@ static const char *status_at(const json_t *runs, size_t i)
 		json_object_get(json_array_get(runs, i), "session_status"));
 }
 
-/* A page keeps its order if only some of its runs are cached. */
+/* A page of the list has the same order if the cache holds some of its runs. */
 static void test_order_with_some_cached(void **state)
 {
 	struct fixture *f = *state;
@@ -186,8 +186,9 @@ static void test_another_thread_is_waited_for_so_long(void **state)
 	assert_int_equal(total, 100);
 }
 
-/* No checks of cmocka, which must not fail in a second thread.
- * @return NULL: each list was as expected */
+/* Read the list often, in one of two threads. A check of cmocka that fails in the
+ * second thread would end the program, so the caller checks.
+ * @return NULL if each list was as expected */
 static void *list_often(void *arg)
 {
 	void *failed = NULL;
