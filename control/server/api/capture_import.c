@@ -335,9 +335,9 @@ static void import(struct request *req, struct reply *rep, int64_t project_id,
 		read_capture(&k, &file, rep);
 		import_turn_give(c);
 	} else {
-		reply_problem(rep, 503,
-			      "another capture is being read: try it again");
-		reply_header(rep, "Retry-After", "%d", IMPORT_SECONDS);
+		reply_unavailable(
+			rep, IMPORT_SECONDS,
+			"another capture is being read: try it again");
 	}
 	file_content_release(&file);
 }

@@ -134,10 +134,10 @@ static void set_password(struct request *req, json_t *values, struct reply *rep)
 		return;
 	err = session_hash(request_controller(req), password, hash);
 	if (err) {
-		reply_problem(rep, 503,
-			      err == -EBUSY ? "too many people sign in at once"
-					    : "out of memory");
-		reply_header(rep, "Retry-After", "1");
+		reply_unavailable(rep, 1,
+				  err == -EBUSY
+					  ? "too many people sign in at once"
+					  : "out of memory");
 		return;
 	}
 	json_object_set_new(values, "password_hash", json_string(hash));

@@ -200,8 +200,7 @@ static bool prepare(struct exchange *x, struct reply *rep)
 		return false;
 	}
 	if (x->no_memory) {
-		reply_problem(rep, 503, "out of memory");
-		reply_header(rep, "Retry-After", "5");
+		reply_unavailable(rep, REPLY_RETRY_S, "out of memory");
 		return false;
 	}
 	if (x->upload_err) {
@@ -383,8 +382,9 @@ void exchange_refuse(struct exchange *x, unsigned status, const char *detail)
 	struct reply rep = {.status = 0};
 
 	admit_request_id(x);
-	reply_problem(&rep, status, "%s", detail);
 	if (status == 503)
-		reply_header(&rep, "Retry-After", "5");
+		reply_unavailable(&rep, REPLY_RETRY_S, "%s", detail);
+	else
+		reply_problem(&rep, status, "%s", detail);
 	build_response(x, &rep);
 }

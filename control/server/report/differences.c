@@ -53,8 +53,9 @@ static void reply_differences(struct reply *rep, struct store *store,
 	if (err) {
 		log_error("differences of run %s: %s",
 			  text_of(after, "session_id"), strerror(-err));
-		reply_problem(rep, 503, "the runs could not be compared: %s",
-			      strerror(-err));
+		reply_unavailable(rep, REPLY_RETRY_S,
+				  "the runs could not be compared: %s",
+				  strerror(-err));
 		return;
 	}
 	json_object_set_new(answer, "before",

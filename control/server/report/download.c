@@ -97,8 +97,8 @@ static void answer(struct request *req, struct reply *rep, writer *write,
 		reply_store_error(rep, err, "run");
 	} else if (err) {
 		log_error("a download was not made: %s", strerror(-err));
-		reply_problem(rep, 503, "the file could not be made");
-		reply_header(rep, "Retry-After", "5");
+		reply_unavailable(rep, REPLY_RETRY_S,
+				  "the file could not be made");
 	} else {
 		reply_header(rep, "Content-Disposition",
 			     "attachment; filename=\"run-%s-%s\"", d.session_id,

@@ -288,8 +288,8 @@ void metrics_get(struct request *req, struct reply *rep)
 		err = put_process(&text);
 	if (err) {
 		buf_release(&text);
-		reply_problem(rep, 503, "the figures could not be read");
-		reply_header(rep, "Retry-After", "5");
+		reply_unavailable(rep, REPLY_RETRY_S,
+				  "the figures could not be read");
 		return;
 	}
 	reply_document(rep, &text, "text/plain; version=0.0.4; charset=utf-8");

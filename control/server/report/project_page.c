@@ -6,6 +6,7 @@
 #include "control/wire/text.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define SENTENCE_BYTES_MAX (1u << 20)
 
@@ -78,7 +79,9 @@ static void reply_data(struct request *req, struct reply *rep,
 	if (!err)
 		err = show_runs(doc, kiosk_id != NULL);
 	if (err)
-		reply_problem(rep, 503, "the report could not be read");
+		reply_unavailable(rep, REPLY_RETRY_S,
+				  "the report could not be read: %s",
+				  strerror(-err));
 	else
 		reply_json(rep, 200, json_incref(doc));
 	json_decref(doc);

@@ -171,9 +171,10 @@ void run_quality(struct request *req, struct reply *rep)
 	} else if ((err = rescore_run(req, run, &options, &found))) {
 		log_error("packets of run %s: %s", text_of(run, "session_id"),
 			  strerror(-err));
-		reply_problem(rep, 503,
-			      "the packets of the run could not be read: %s",
-			      strerror(-err));
+		reply_unavailable(
+			rep, REPLY_RETRY_S,
+			"the packets of the run could not be read: %s",
+			strerror(-err));
 	} else {
 		reply_json(rep, 200, found);
 	}

@@ -31,7 +31,7 @@ static void reply_asset(struct reply *rep, const char *name)
 	len = (size_t)(asset.end - asset.data);
 	buf_init(&text, len);
 	if (buf_add(&text, asset.data, len))
-		reply_problem(rep, 503, "out of memory");
+		reply_unavailable(rep, REPLY_RETRY_S, "out of memory");
 	else
 		reply_document(rep, &text, asset.content_type);
 }
@@ -94,8 +94,9 @@ static void reply_run_page(struct request *req, struct reply *rep,
 	if (err == -ENOENT) {
 		reply_problem(rep, 404, "there is no run of this id");
 	} else if (err) {
-		reply_problem(rep, 503, "the report could not be read: %s",
-			      strerror(-err));
+		reply_unavailable(rep, REPLY_RETRY_S,
+				  "the report could not be read: %s",
+				  strerror(-err));
 	} else {
 		report_run_release(&run);
 		reply_page_as(rep, "report.html", PAGE_POLICY);
@@ -124,7 +125,9 @@ static void reply_project_page(struct request *req, struct reply *rep,
 	if (err == -ENOENT) {
 		reply_problem(rep, 404, "there is no project run of this id");
 	} else if (err) {
-		reply_problem(rep, 503, "the report could not be read");
+		reply_unavailable(rep, REPLY_RETRY_S,
+				  "the report could not be read: %s",
+				  strerror(-err));
 	} else {
 		json_decref(doc);
 		reply_page_as(rep, "project_run.html", PAGE_POLICY);
@@ -156,8 +159,9 @@ static void reply_data(struct request *req, struct reply *rep,
 	else if (err == -EBADMSG)
 		reply_store_error(rep, err, "run");
 	else if (err)
-		reply_problem(rep, 503, "the report could not be read: %s",
-			      strerror(-err));
+		reply_unavailable(rep, REPLY_RETRY_S,
+				  "the report could not be read: %s",
+				  strerror(-err));
 	else
 		reply_text(rep, &data);
 	buf_release(&data);

@@ -239,8 +239,9 @@ static void answer(struct reply *rep, enum render_format format,
 		reply_store_error(rep, err, "run");
 	} else if (err) {
 		log_error("report of %s: %s", name, strerror(-err));
-		reply_problem(rep, 503, "the report could not be made: %s",
-			      strerror(-err));
+		reply_unavailable(rep, REPLY_RETRY_S,
+				  "the report could not be made: %s",
+				  strerror(-err));
 	} else {
 		reply_document(rep, out, formats[format].content_type);
 		reply_header(rep, "Content-Disposition",

@@ -14,6 +14,8 @@
 
 #define DETAIL_BYTES 768 /* fits a pointer and the list of all measures */
 
+#define REPAIR_S 3600 /* what is damaged is repaired by hand */
+
 void reply_json(struct reply *rep, unsigned status, json_t *body)
 {
 	if (!body)
@@ -97,14 +99,14 @@ static const char *title_of(unsigned status)
 	return "Error";
 }
 
-void reply_problem(struct reply *rep, unsigned status, const char *fmt, ...)
+__attribute__((format(printf, 3, 0))) static void problem(struct reply *rep,
+							  unsigned status,
+							  const char *fmt,
+							  va_list args)
 {
 	char detail[DETAIL_BYTES];
-	va_list args;
 
-	va_start(args, fmt);
 	vsnprintf(detail, sizeof(detail), fmt, args);
-	va_end(args);
 	json_decref(rep->body);
 	rep->status = status;
 	rep->content_type = "application/problem+json";
@@ -113,6 +115,26 @@ void reply_problem(struct reply *rep, unsigned status, const char *fmt, ...)
 			      "about:blank", "title", title_of(status),
 			      "status", (int)status, "detail", detail, "error",
 			      detail, "errors");
+}
+
+void reply_problem(struct reply *rep, unsigned status, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	problem(rep, status, fmt, args);
+	va_end(args);
+}
+
+void reply_unavailable(struct reply *rep, unsigned retry_s, const char *fmt,
+		       ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	problem(rep, 503, fmt, args);
+	va_end(args);
+	reply_header(rep, "Retry-After", "%u", retry_s);
 }
 
 void reply_pointer(struct reply *rep, const char *pointer, const char *fmt, ...)
@@ -165,23 +187,23 @@ void reply_header(struct reply *rep, const char *name, const char *fmt, ...)
 void reply_database_error(struct reply *rep, int err)
 {
 	if (err == -ENOSPC)
-		reply_problem(rep, 503,
-			      "the disk of the database is full: nothing was "
-			      "changed; repeat it when there is room");
+		reply_unavailable(rep, REPLY_RETRY_S,
+				  "the disk of the database is full: nothing "
+				  "was changed; repeat it when there is room");
 	else
-		reply_problem(rep, 503, "the database does not answer");
-	reply_header(rep, "Retry-After", "5");
+		reply_unavailable(rep, REPLY_RETRY_S,
+				  "the database does not answer");
 }
 
 void reply_file_error(struct reply *rep, int err)
 {
 	if (err == -ENOSPC || err == -EDQUOT)
-		reply_problem(rep, 503,
-			      "the disk of the controller is full: nothing was "
-			      "kept; repeat it when there is room");
+		reply_unavailable(rep, REPLY_RETRY_S,
+				  "the disk of the controller is full: nothing "
+				  "was kept; repeat it when there is room");
 	else
-		reply_problem(rep, 503, "the file could not be written");
-	reply_header(rep, "Retry-After", "5");
+		reply_unavailable(rep, REPLY_RETRY_S,
+				  "the file could not be written");
 }
 
 void reply_store_error(struct reply *rep, int err, const char *what)
@@ -203,11 +225,10 @@ void reply_store_error(struct reply *rep, int err, const char *what)
 		reply_problem(rep, 500, "out of memory");
 		break;
 	case -EBADMSG:
-		reply_problem(rep, 503,
-			      "what is stored of the %s is damaged: the log of "
-			      "the controller has more",
-			      what);
-		reply_header(rep, "Retry-After", "3600"); /* by hand */
+		reply_unavailable(rep, REPAIR_S,
+				  "what is stored of the %s is damaged: the "
+				  "log of the controller has more",
+				  what);
 		break;
 	default:
 		reply_database_error(rep, err);

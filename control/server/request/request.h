@@ -109,6 +109,13 @@ void reply_empty(struct reply *rep, unsigned status);
 void reply_problem(struct reply *rep, unsigned status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Seconds after which what was short may be there again. */
+#define REPLY_RETRY_S 5
+
+/** Reply 503 as a problem, with Retry-After. @param retry_s  seconds */
+void reply_unavailable(struct reply *rep, unsigned retry_s, const char *fmt,
+		       ...) __attribute__((format(printf, 3, 4)));
+
 /* A header's value; a longer one is left out. */
 #define REPLY_HEADER_BYTES 8192
 

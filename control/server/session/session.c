@@ -170,8 +170,7 @@ static bool hashing_enter(struct request *req, struct reply *rep,
 	int err;
 
 	if (sem_trywait(&s->hashing)) {
-		reply_problem(rep, 503, "too many people sign in at once");
-		reply_header(rep, "Retry-After", "1");
+		reply_unavailable(rep, 1, "too many people sign in at once");
 		return false;
 	}
 	/* checked with the place taken: concurrent guesses are throttled by
