@@ -1,12 +1,12 @@
 """offhook-agent --acquire: one job, then the end."""
 import contextlib
 import subprocess
-import time
 
 import pytest
 
 from agent import Agent
 from bench import Bench
+from until import until
 
 # Exit statuses with --acquire (offhook-agent(8)).
 DONE, NO_JOB, UNSUCCESSFUL = 0, 4, 5
@@ -36,13 +36,6 @@ def state_of(b, agent):
     return found[0] if found else None
 
 
-def wait_for(condition, timeout=60):
-    until = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.05)
-
-
 def test_the_jobs_of_one_run_and_no_other(bench):
     test = bench.single_call(duration=2)
     runs = [bench.start(test), bench.start(test)]
@@ -67,9 +60,9 @@ def test_the_jobs_of_one_run_and_no_other(bench):
 def test_it_waits_for_a_job_and_takes_no_other_meanwhile(bench):
     test = bench.single_call(duration=3)
     agent = acquire(bench, "--acquire=60")
-    wait_for(lambda: state_of(bench, agent) == "online")
+    until(lambda: state_of(bench, agent) == "online")
     run = bench.start(test)
-    wait_for(lambda: state_of(bench, agent) == "draining")
+    until(lambda: state_of(bench, agent) == "draining")
     other = bench.start(test)
     assert agent.process.wait(60) == DONE, agent.log()
     assert bench.wait(run)["status"] == "passed"
@@ -101,7 +94,7 @@ def test_stopped_while_it_waits(bench):
     def has_polled():
         with contextlib.closing(bench.controller.open_database()) as db:
             return db.execute("SELECT count(*) FROM agent WHERE polled_at IS NOT NULL").fetchone()[0]
-    wait_for(has_polled)
+    until(has_polled)
     assert agent.stop() == NO_JOB
     assert state_of(bench, agent) is None
 

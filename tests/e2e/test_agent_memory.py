@@ -1,6 +1,5 @@
 """Where the secrets of a job are in an agent's memory: in that of its engine, nowhere else."""
 import re
-import time
 
 import pytest
 
@@ -8,6 +7,7 @@ from bench import Bench, CALLER
 from certificates import Authority
 from peers import SUBSCRIBERS
 from test_tls import bench_over_tls
+from until import until
 
 
 def writable(pid):
@@ -40,13 +40,6 @@ def bench(request, tmp_path, ports, monkeypatch):
         bench_over_tls(Authority(tmp_path, "ca"), monkeypatch)
     with Bench(tmp_path, ports) as b:
         yield b
-
-
-def until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 def test_a_password_is_in_the_memory_of_its_engine_only(bench):

@@ -9,7 +9,6 @@ import sqlite3
 import subprocess
 import tarfile
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -17,18 +16,12 @@ import pytest
 from controller import Controller
 from fake_agent import FakeAgent, evidence, point, registered
 from state import STATES, State, differences, dump
+from until import until
 
 TIMES = {"poll_s": 1, "renew_s": 2, "lease_s": 30, "offer_s": 60, "claim_timeout_s": 5}
 LISTS = ("projects", "targets", "credential-pools", "agent-pools", "agents", "tests",
          "callback-templates", "callbacks", "schedules", "appimages", "api-keys", "users", "audit")
 NUMBER = max(int(p.name) for p in STATES.iterdir())
-
-
-def wait_for(condition, timeout=120):
-    until = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 def command(c, *words, env=None):
@@ -179,8 +172,8 @@ def test_backup_in_the_middle_of_a_run(source, empty, tmp_path):
     """All that the first controller shows is shown by the second one, where the run goes on."""
     c, file = source, tmp_path / "backup.tar"
     c.start()
-    wait_for(lambda: not c.api("GET", "/runs?filtername=is_finished&filterval=0")["runs"])
-    wait_for(lambda: all(x["ended_at"] for x in c.api("GET", "/callbacks?count=1000")["callbacks"]))
+    until(lambda: not c.api("GET", "/runs?filtername=is_finished&filterval=0")["runs"])
+    until(lambda: all(x["ended_at"] for x in c.api("GET", "/callbacks?count=1000")["callbacks"]))
     pool = c.api("POST", "/agent-pools", {"name": "ingest"})["agent_pool"]
     agent = FakeAgent(c, pool["join_token"], "ingest")
     run = c.api("POST", "/tests/scenarios/registration", {
@@ -191,12 +184,12 @@ def test_backup_in_the_middle_of_a_run(source, empty, tmp_path):
     ingest = Ingest(agent, job)
     ingest.start()
     try:
-        wait_for(lambda: len(ingest.points) >= 20)
+        until(lambda: len(ingest.points) >= 20)
         before = everything(c, active=[run])
         certain = list(ingest.points)
         told = good(command(c, "backup", str(file)))
         # ingest goes on afterwards
-        wait_for(lambda: len(ingest.points) > len(certain) + 20)
+        until(lambda: len(ingest.points) > len(certain) + 20)
     finally:
         ingest.stop()
     assert f"schema {schema_of(c)}" in told and str(c.state_dir / "master.key") in told
@@ -231,7 +224,7 @@ def test_backup_in_the_middle_of_a_run(source, empty, tmp_path):
         assert agent.upload(job, "events", [*registered("1001"), {
             **registered("1001")[0], "state": "UNREGISTERING"}, evidence()]).ok
         assert agent.finish(job).ok
-        wait_for(lambda: later.api("GET", f"/runs/{run}")["run"]["is_finished"])
+        until(lambda: later.api("GET", f"/runs/{run}")["run"]["is_finished"])
         ended = later.api("GET", f"/runs/{run}")["run"]
         assert later.api("GET", f"/runs/{run}/status")["run"]["status"] == "passed", ended
         assert points_of(later, run) == [float(n) for n in ingest.points]
@@ -450,7 +443,7 @@ def test_ingest_goes_on_while_a_snapshot_is_held(source):
     assert answer.startswith("error another backup or check is in progress")
     second.close()
     s.close()
-    wait_for(lambda: not copy.exists())
+    until(lambda: not copy.exists())
     s, answer = ask(c)
     assert answer == "ok\n"
     assert c.stop() == 0   # it does not wait for the command

@@ -17,6 +17,7 @@ from controller import Controller
 from fake_agent import FakeAgent
 from fake_agent import calibration as example
 from ports import PortBlock
+from until import until
 
 
 @pytest.fixture
@@ -24,13 +25,6 @@ def ports():
     block = PortBlock()
     yield block
     block.close()
-
-
-def wait_for(condition, what, timeout=60):
-    until = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < until, what
-        time.sleep(0.05)
 
 
 def calibrate(program, folder, *arguments, ports=None):
@@ -102,13 +96,13 @@ def test_at_the_start(tmp_path, ports):
         token = c.api("POST", "/agent-pools", {"name": "P"})["agent_pool"]["join_token"]
         agent = Agent(tmp_path, c.witness().url, token, ports.rtp, calibrate="30d").start()
         try:
-            wait_for(lambda: calibrating(agent), "no calibration")
+            until(lambda: calibrating(agent), "no calibration")
             os.kill(calibrating(agent)[0], signal.SIGKILL)
-            wait_for(lambda: c.api("GET", "/agents")["agents"], "not enrolled")
+            until(lambda: c.api("GET", "/agents")["agents"], "not enrolled")
             assert "the calibration of this host failed" in agent.log()
             agent.stop()
             agent.start()
-            wait_for(lambda: calibrating(agent), "no calibration")
+            until(lambda: calibrating(agent), "no calibration")
             assert agent.stop() == 0
             assert "stopping on Terminated" in agent.log()
         finally:
@@ -133,7 +127,7 @@ def test_when_it_is_due(build, tmp_path, ports, change, due):
     (agent.state_dir / "calibration.json").write_text(json.dumps(example(**{**same, **change})))
     agent.start()
     try:
-        wait_for(lambda: calibrating(agent) or "serves" in agent.log(), "neither")
+        until(lambda: calibrating(agent) or "serves" in agent.log(), "neither")
         assert bool(calibrating(agent)) == due
         assert ("is not used: wrong or missing: calls" in agent.log()) == ("calls" in change)
     finally:

@@ -11,6 +11,7 @@ from bench import QUICK
 from certificates import Authority
 from controller import Controller
 from ports import PortBlock
+from until import until
 
 TOKEN = "a-join-token-of-a-file"
 
@@ -20,13 +21,6 @@ def ports():
     block = PortBlock()
     yield block
     block.close()
-
-
-def wait_for(condition, what, timeout=60):
-    until = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < until, what
-        time.sleep(0.05)
 
 
 def health(program, conf):
@@ -75,8 +69,8 @@ def test_pool_and_health_of_agents_by_a_token_file(ports, tmp_path):
         first, second, third = agents
         try:
             first.start()
-            wait_for(lambda: states(c) == {"first": "online"}, "the first agent joins")
-            wait_for(lambda: health(first.program, first.conf_file)[0] == 0, "it is healthy")
+            until(lambda: states(c) == {"first": "online"}, "the first agent joins")
+            until(lambda: health(first.program, first.conf_file)[0] == 0, "it is healthy")
             pool, = c.api("GET", "/agent-pools")["agent_pools"]
             assert pool["name"] == "default"
 
@@ -86,8 +80,8 @@ def test_pool_and_health_of_agents_by_a_token_file(ports, tmp_path):
             c.start()
             assert c.api("GET", "/agent-pools")["agent_pools"][0]["id"] == pool["id"]
             second.start()
-            wait_for(lambda: states(c) == {"first": "online", "second": "online"},
-                     "the second agent joins with the new token")
+            until(lambda: states(c) == {"first": "online", "second": "online"},
+                  "the second agent joins with the new token")
             third.conf.update(join_token=TOKEN, join_token_file="")
             third.start()
             assert third.process.wait(60) == 3, third.log()
@@ -163,7 +157,7 @@ class First:
             self.parent = subprocess.Popen(
                 ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
                  program, "--config", conf], stdout=log, stderr=log)
-        wait_for(lambda: children(self.parent.pid), "it starts")
+        until(lambda: children(self.parent.pid), "it starts")
         self.pid = children(self.parent.pid)[0][0]
 
     def log(self):
@@ -194,10 +188,10 @@ def test_first_process_reaps_what_engines_leave(build, ports, tmp_path):
     engine.chmod(0o755)
     conf = conf_of_agent(tmp_path, ports, engine_program=engine)
     with First(tmp_path, build / "offhook-agent", conf) as first:
-        wait_for(lambda: pids.exists() and len(pids.read_text().split()) == 2,
-                 "two engines were started ahead")
-        wait_for(lambda: first.log().count("left behind by an engine, has ended") == 2,
-                 "both children are reaped")
+        until(lambda: pids.exists() and len(pids.read_text().split()) == 2,
+              "two engines were started ahead")
+        until(lambda: first.log().count("left behind by an engine, has ended") == 2,
+              "both children are reaped")
         assert children(first.pid) == []
         os.kill(first.pid, 15)
         assert first.parent.wait(60) == 0, first.log()
@@ -206,7 +200,7 @@ def test_first_process_reaps_what_engines_leave(build, ports, tmp_path):
 def test_first_process_stops_while_it_waits_for_an_address(build, ports, tmp_path):
     conf = conf_of_agent(tmp_path, ports, controller="https://none.invalid:1", bind="auto")
     with First(tmp_path, build / "offhook-agent", conf) as first:
-        wait_for(lambda: "the address towards" in first.log(), "it waits")
+        until(lambda: "the address towards" in first.log(), "it waits")
         os.kill(first.pid, 15)
         assert first.parent.wait(60) == 0, first.log()
 
@@ -215,6 +209,6 @@ def test_controller_as_first_process(build, tmp_path):
     conf = tmp_path / "controller.conf"
     conf.write_text(f'port = 0\nstate_dir = "{tmp_path / "state"}"\n')
     with First(tmp_path, build / "offhook-controller", conf) as first:
-        wait_for(lambda: "listening on" in first.log(), "it serves")
+        until(lambda: "listening on" in first.log(), "it serves")
         os.kill(first.pid, 15)
         assert first.parent.wait(60) == 0, first.log()

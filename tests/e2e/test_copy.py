@@ -6,7 +6,6 @@ import signal
 import sqlite3
 import subprocess
 import threading
-import time
 
 import psycopg2
 import pytest
@@ -15,8 +14,8 @@ import postgresql
 import stored_points
 from controller import Controller
 from state import STATES, State, differences, dump
-from test_backup import everything, wait_for
 from test_schema import open_once
+from until import until
 
 NUMBER = max(int(p.name) for p in STATES.iterdir())
 PASSWORD = "copy-secret-4711"
@@ -216,7 +215,7 @@ def test_killed_at_any_moment_the_destination_is_empty(server, destination, sour
             break
         assert process.returncode == -signal.SIGKILL
         # either nothing, or all: the answer was lost after the commit
-        wait_for(lambda: server.sql(
+        until(lambda: server.sql(
             "SELECT count(*) FROM pg_stat_activity WHERE application_name = "
             "'offhook-controller'") == "0")
         if tables(server, destination) != "0":
@@ -243,7 +242,7 @@ def test_given_up_in_the_middle(server, destination, source, how):
                        "backend_xid IS NOT NULL", [destination])
         return cursor.fetchone()[0]
 
-    wait_for(is_writing)
+    until(is_writing)
     db.close()
     if how == "signal":
         process.send_signal(signal.SIGTERM)

@@ -1,5 +1,4 @@
 """Runs are deleted in chunks: gone at once for everybody, their rows bit by bit, also after a crash."""
-import time
 import uuid
 
 import pytest
@@ -8,6 +7,7 @@ import stored_points
 from controller import Controller
 from test_api_basics import problem
 from test_api_runs import Rows, T0
+from until import until
 
 SERIES, BLOCKS, MESSAGES = 40, 40 * 1000, 20000
 TABLES = {"series": "run_id", "event": "run_id", "sip_message": "run_id", "lease": "run_id",
@@ -73,13 +73,6 @@ class Database:
         return found
 
 
-def wait(condition):
-    until = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.005)
-
-
 def gone(c):
     """Run 1 is shown nowhere, run 2 everywhere."""
     first, second = (str(uuid.UUID(int=n)) for n in (1, 2))
@@ -109,7 +102,7 @@ def test_interrupted_by_a_crash(c):
     assert c.request("DELETE", "/runs/1").status_code == 204
     assert not (c.state_dir / "artifacts" / str(uuid.UUID(int=1))).exists()
     # some of its rows were deleted, and committed, before the others
-    wait(lambda: db.blocks() < 2 * BLOCKS)
+    until(lambda: db.blocks() < 2 * BLOCKS, every=0.005)
     c.kill()
     left = db.of(1)
     assert db.blocks() > BLOCKS and left["removal"] == left["run"] == 1
@@ -117,7 +110,7 @@ def test_interrupted_by_a_crash(c):
     c.start()
     gone(c)
     db = Database(c)
-    wait(lambda: db.number("SELECT count(*) FROM removal") == 0)
+    until(lambda: db.number("SELECT count(*) FROM removal") == 0)
     assert set(db.of(1).values()) == {0}
     assert db.of(2) == kept and db.blocks() == BLOCKS
     assert db.number("SELECT count(*) FROM upload") == MESSAGES

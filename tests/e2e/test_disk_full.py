@@ -16,6 +16,7 @@ from small_disk import SmallDisk
 from test_api_basics import problem
 from test_artifacts import scenario
 from test_prompts import wav
+from until import until
 
 # While the disk of the controller is full, leases cannot be renewed.
 LONG_LEASE = {"lease_s": 120, "offer_s": 5}
@@ -63,7 +64,7 @@ class OnSmallDisk(Logged):
     def fill(self):
         """Fill the disk until a change is refused: the log of the database (WAL) may have room at first.
         @return names of the projects that were made before"""
-        made, until = [], time.monotonic() + 60
+        made, end = [], time.monotonic() + 60
         while True:
             self.disk.fill()
             name = f"project {len(made)} of a full disk"
@@ -72,15 +73,7 @@ class OnSmallDisk(Logged):
                 assert_disk_full(answer)
                 return made
             made.append(name)
-            assert time.monotonic() < until, "no change is refused"
-
-
-def wait_for(condition, what, timeout=60):
-    until = time.monotonic() + timeout
-    while not (found := condition()):
-        assert time.monotonic() < until, what()
-        time.sleep(0.1)
-    return found
+            assert time.monotonic() < end, "no change is refused"
 
 
 def assert_disk_full(answer, sentence=CHANGE):
@@ -119,7 +112,7 @@ def test_controller(tmp_path, ports):
         session = bench.start(test)
         bench.wait_for_media(session)
         made = c.fill()
-        wait_for(lambda: f"error: database: database or disk is full: {c.disk.folder}/offhook.db" in c.log(), c.log)
+        until(lambda: f"error: database: database or disk is full: {c.disk.folder}/offhook.db" in c.log(), c.log)
         c.refuse("DELETE", f"/projects/{empty}")
         c.refuse("POST", f"/tests/{test}/run", {})
         c.refuse("POST", f"/tests/{test}/run", {}, headers={"Idempotency-Key": "full"})
@@ -130,7 +123,7 @@ def test_controller(tmp_path, ports):
                                         "content": base64.b64encode(wav(8000)).decode()}, sentence=FILE)
         assert c.files("appimages") == []
         # an upload of the agent was refused
-        wait_for(lambda: re.search(r" POST /api/v2/agent/leases/\S+/stats: 503 ", c.log()), c.log)
+        until(lambda: re.search(r" POST /api/v2/agent/leases/\S+/stats: 503 ", c.log()), c.log)
         # reading goes on
         run = bench.api("GET", f"/runs/{session}")["run"]
         assert run["session_id"] == session
@@ -144,7 +137,7 @@ def test_controller(tmp_path, ports):
         assert bench.api("GET", "/appimages")["appimages"] == []
 
         c.disk.make_room()
-        wait_for(lambda: c.request("POST", "/projects", {"name": "room"}).status_code == 201, c.log)
+        until(lambda: c.request("POST", "/projects", {"name": "room"}).status_code == 201, c.log)
         run = bench.wait(session, timeout=120)
         assert run["status"] == "passed", run
         assert_counted_once(bench, session)
@@ -172,12 +165,12 @@ def test_an_artifact(tmp_path):
         assert "error: an upload was not kept: No space left on device" in c.log()
 
         c.disk.make_room()
-        wait_for(lambda: agent.artifact(job, "caller-1-in.wav", sound).status_code == 201, c.log)
+        until(lambda: agent.artifact(job, "caller-1-in.wav", sound).status_code == 201, c.log)
         unregistering = {**registered("1001")[0], "state": "UNREGISTERING"}
         assert agent.upload(job, "events", [*registered("1001"), unregistering, fake_agent.evidence()], seq=1).ok
         assert agent.finish(job, last_seq=1).ok
         session = job["session_id"]
-        wait_for(lambda: c.api("GET", f"/runs/{session}/status")["run"]["status"] == "passed", c.log)
+        until(lambda: c.api("GET", f"/runs/{session}/status")["run"]["status"] == "passed", c.log)
         assert [a["name"] for a in c.api("GET", f"/runs/{session}/artifacts")["artifacts"]] == ["caller-1-in.wav"]
         got = c.request("GET", f"/runs/{session}/artifacts/{job['role']}/caller-1-in.wav")
         assert got.content == sound
@@ -206,10 +199,10 @@ def test_agent(tmp_path, ports):
         # it takes no other job, and says so; the job waits for it
         disk.fill()
         waits = bench.start(bench.single_call(duration=1))
-        wait_for(lambda: "cannot be taken: No space left on device" in agent.log(), agent.log)
+        until(lambda: "cannot be taken: No space left on device" in agent.log(), agent.log)
         assert bench.api("GET", f"/runs/{waits}/status")["run"]["status"] == "running"
         disk.make_room()
         run = bench.wait(waits, timeout=120)
         assert run["status"] == "passed", run
         assert_no_flaws(bench.report(waits))
-        wait_for(lambda: not list((disk.folder / "spool").iterdir()), agent.log)
+        until(lambda: not list((disk.folder / "spool").iterdir()), agent.log)

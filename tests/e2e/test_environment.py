@@ -4,11 +4,11 @@ import contextlib
 import os
 import resource
 import socket
-import time
 
 from agent import children
 from bench import Bench
 from controller import Controller
+from until import until
 
 
 def allow_files(pid, more):
@@ -19,13 +19,6 @@ def allow_files(pid, more):
 
 def address(controller):
     return ("127.0.0.1", int(controller.url.rsplit(":", 1)[1]))
-
-
-def wait_for(condition, what):
-    until = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < until, what()
-        time.sleep(0.1)
 
 
 def test_calls_beyond_the_open_files_of_an_agent(tmp_path, ports):
@@ -48,12 +41,12 @@ def test_connections_beyond_the_open_files_of_the_controller():
         with contextlib.ExitStack() as held:
             for _ in range(40):
                 held.enter_context(socket.create_connection(address(c)))
-            wait_for(lambda: "warning: clients wait for a connection" in c.log(), c.log)
-            wait_for(lambda: "error: database: unable to open database file: Too many open files"
-                     in c.log(), c.log)
+            until(lambda: "warning: clients wait for a connection" in c.log(), c.log)
+            until(lambda: "error: database: unable to open database file: Too many open files"
+                  in c.log(), c.log)
         # until it has closed theirs, it may have none for the database
-        wait_for(lambda: c.request("POST", "/projects", {"name": "when they left"}).status_code == 201,
-                 c.log)
+        until(lambda: c.request("POST", "/projects", {"name": "when they left"}).status_code == 201,
+              c.log)
         assert c.log().count("clients wait for a connection") == 1
 
 

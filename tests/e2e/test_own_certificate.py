@@ -4,7 +4,6 @@ import json
 import os
 import re
 import subprocess
-import time
 
 import pytest
 
@@ -14,6 +13,7 @@ from certificates import Authority
 from controller import Controller, build_dir
 from terminal import on_terminal
 from test_tls import Tls
+from until import until
 
 OTHER = "sha256//" + "A" * 43 + "="
 
@@ -44,13 +44,6 @@ def command(c, *words):
 
 def new_token(c, name="p"):
     return c.api("POST", "/agent-pools", {"name": name})["agent_pool"]
-
-
-def wait_until(what, said, seconds=30):
-    deadline = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < deadline, said()
-        time.sleep(0.05)
 
 
 def agents(c):
@@ -110,7 +103,7 @@ def test_agent_joins_by_fingerprint_and_keeps_it(tmp_path, ports):
         pin = pool["controller_fingerprint"]
         agent = starts(tmp_path, ports, c, pool["join_token"], ["--fingerprint", pin])
         try:
-            wait_until(lambda: POLLED.search(c.log()), agent.log)  # it has kept its credentials
+            until(lambda: POLLED.search(c.log()), agent.log)  # it has kept its credentials
             agent.stop()
             kept = json.loads((agent.state_dir / "credentials").read_text())
             assert kept["controller_fingerprint"] == pin
@@ -129,7 +122,7 @@ def in_touch(c, agent):
     """Start it, and wait until a poll was answered."""
     before = len(POLLED.findall(c.log()))
     agent.start()
-    wait_until(lambda: len(POLLED.findall(c.log())) > before, agent.log)
+    until(lambda: len(POLLED.findall(c.log())) > before, agent.log)
 
 
 def another_certificate(c, agent):
@@ -139,7 +132,7 @@ def another_certificate(c, agent):
     size = len(c.log())
     c.start()
     c.session.close()  # it keeps the authorities it has read
-    wait_until(lambda: "has another fingerprint" in agent.log(), agent.log)
+    until(lambda: "has another fingerprint" in agent.log(), agent.log)
     assert not POLLED.search(c.log()[size:])
     agent.stop()
     agent.conf["controller_fingerprint"] = fingerprint_of(c.pem)
@@ -150,7 +143,7 @@ def another_certificate(c, agent):
     agent.stop()
     agent.conf["controller_fingerprint"] = "none"
     agent.start()
-    wait_until(lambda: "is not accepted" in agent.log(), agent.log)
+    until(lambda: "is not accepted" in agent.log(), agent.log)
     agent.stop()
     assert "controller_fingerprint" not in (agent.state_dir / "credentials").read_text()
 
@@ -164,7 +157,7 @@ def test_wrong_or_no_fingerprint(tmp_path, ports, given, said):
         token = new_token(c)["join_token"]
         agent = starts(tmp_path, ports, c, token, **given)
         try:
-            wait_until(lambda: said in agent.log(), agent.log)
+            until(lambda: said in agent.log(), agent.log)
             assert "controller_fingerprint" in agent.log()
             assert agents(c) == []
         finally:
@@ -182,11 +175,11 @@ def test_authority_and_fingerprint_must_both_hold(tmp_path, ports):
         agent = starts(tmp_path, ports, c, pool["join_token"], ca_file=other.file,
                        controller_fingerprint=pin)
         try:
-            wait_until(lambda: "is not accepted" in agent.log(), agent.log)
+            until(lambda: "is not accepted" in agent.log(), agent.log)
             agent.stop()
             agent.conf["ca_file"] = authority.file
             agent.start()
-            wait_until(lambda: agents(c), agent.log)
+            until(lambda: agents(c), agent.log)
         finally:
             agent.close()
 
@@ -199,7 +192,7 @@ def test_fingerprint_by_a_file(tmp_path, ports):
         agent = starts(tmp_path, ports, c, new_token(c)["join_token"],
                        controller_fingerprint_file=shared)
         try:
-            wait_until(lambda: agents(c), agent.log)
+            until(lambda: agents(c), agent.log)
         finally:
             agent.close()
 

@@ -20,6 +20,7 @@ from fake_agent import FakeAgent
 from test_artifacts import scenario
 from test_metrics import metrics
 from test_time_limits import TimedController
+from until import until
 
 PASSWORD = "pg-secret-4711"
 TIMES = {"poll_s": 1, "lease_s": 600, "renew_s": 100}
@@ -38,14 +39,6 @@ def database(own_server):
     name = own_server.create()
     yield name
     own_server.drop(name)
-
-
-def until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)
-    return found
 
 
 def commands(c, *args):

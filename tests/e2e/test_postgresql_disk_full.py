@@ -23,6 +23,7 @@ from controller import Controller
 from fake_agent import FakeAgent, evidence, registered
 from small_disk import SmallDisk
 from test_artifacts import scenario
+from until import until
 
 TIMES = {"poll_s": 1, "lease_s": 1200, "renew_s": 100, "claim_timeout_s": 600}
 NO_SPACE = os.strerror(errno.ENOSPC)
@@ -38,14 +39,6 @@ HOLD_VERDICTS = """
 CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
   IF NEW.phase = 'done' THEN RAISE lock_not_available; END IF; RETURN NEW; END $$;
 CREATE TRIGGER hold BEFORE UPDATE ON run FOR EACH ROW EXECUTE FUNCTION hold()"""
-
-
-def until(condition, what, seconds=120):
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < end, what
-        time.sleep(0.1)
-    return found
 
 
 class Disk(SmallDisk):

@@ -12,6 +12,7 @@ import stored_points
 from controller import Controller
 from test_api_runs import Rows, T0
 from test_deletion import Database
+from until import until
 
 DAY_MS = 86400000
 MESSAGE = json.dumps({"t": T0 * 1000000, "mono": 1, "dir": "sent", "transport": "udp",
@@ -24,13 +25,6 @@ SEARCH = json.dumps({"unit": "concurrent_calls", "min": 4, "max": 64, "width_per
 
 def session(number):
     return str(uuid.UUID(int=number))
-
-
-def wait(condition):
-    until = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.02)
 
 
 class Store:
@@ -110,7 +104,7 @@ def stored(request):
 
 def test_nothing_without_a_setting(stored):
     api = stored.start(retention_check_s=1)
-    wait(lambda: api("GET", "/retention")["retention"]["measured_runs"] == 4)
+    until(lambda: api("GET", "/retention")["retention"]["measured_runs"] == 4)
     found = api("GET", "/retention")["retention"]
     assert found["artifacts"] == {"limit_days": 0, "limit_bytes": 0, "stored_bytes": 20000, "due_runs": 0,
                                   "due_bytes": 0, "due_ids": []}
@@ -136,11 +130,11 @@ def test_capacity_searches_go_with_the_last_of_their_runs(stored):
                            "VALUES (?, 0, 4, ?, 1, 'held')", (number, session(run)))
         db.commit()
     api = stored.start(retention_check_s=1)
-    wait(lambda: api("GET", "/retention")["retention"]["measured_runs"] == 2)
+    until(lambda: api("GET", "/retention")["retention"]["measured_runs"] == 2)
     shown = lambda: [s["id"] for s in api("GET", "/capacity-searches")["capacity_searches"]]
     assert shown() == [1, 2, 3, 4, 5]
     stored.restart(retention_check_s=1, retention_runs_days=35)
-    wait(lambda: len(stored.entries()) == 2)
+    until(lambda: len(stored.entries()) == 2)
     assert shown() == [2, 3, 4]
     entry = stored.entries()[0]
     assert (entry["path"], entry["kind"], entry["record"]) == (
@@ -152,13 +146,13 @@ def test_dry_run_then_by_age_with_keep(stored):
     """The dry run says what the pass after it deletes."""
     # a pass that measures, and one day before the first is due
     api = stored.start(retention_check_s=1)
-    wait(lambda: api("GET", "/retention")["retention"]["measured_runs"] == 4)
+    until(lambda: api("GET", "/retention")["retention"]["measured_runs"] == 4)
     assert api("PUT", "/runs/2/keep") is None and api("GET", "/runs/2")["run"]["keep"] == 1
     limits = {"retention_runs_days": 35, "retention_metrics_days": 25, "retention_sip_days": 15,
               "retention_artifacts_days": 5}
     stored.restart(retention_check_s=86400, **limits)
     # the pass after the start deletes; what it says is what the dry run with keep would say
-    wait(stored.passed)
+    until(stored.passed)
     assert stored.done()
     entry, = stored.entries()
     said = entry["record"]
@@ -183,14 +177,14 @@ def test_dry_run_then_by_age_with_keep(stored):
     assert due["artifacts"]["due_bytes"] == 5000 and due["metrics"]["limit_days"] == 25
     assert stored.points(2) == 10 and stored.folder(2).exists()
     stored.restart()
-    wait(lambda: len(stored.entries()) == 2 and stored.done())
+    until(lambda: len(stored.entries()) == 2 and stored.done())
     assert "metrics of 1 run" in stored.entries()[0]["record"] and stored.points(2) == 0
     assert api("GET", "/retention")["retention"]["metrics"]["due_ids"] == []
 
 
 def test_by_size_the_oldest_go(stored):
     api = stored.start(retention_check_s=1, retention_artifacts_bytes=10000)
-    wait(lambda: api("GET", "/retention")["retention"]["measured_runs"] == 4 and stored.entries()
+    until(lambda: api("GET", "/retention")["retention"]["measured_runs"] == 4 and stored.entries()
          and stored.done())
     assert [stored.folder(n).exists() for n in (1, 2, 3, 4)] == [False, False, True, True]
     assert api("GET", "/retention")["retention"]["artifacts"]["stored_bytes"] == 10000
@@ -199,7 +193,7 @@ def test_by_size_the_oldest_go(stored):
 
 def test_reports_say_what_is_gone(stored, build):
     api = stored.start(retention_check_s=86400, retention_metrics_days=15, retention_sip_days=15)
-    wait(lambda: stored.entries() and stored.done())
+    until(lambda: stored.entries() and stored.done())
     c = stored.c
     at = api("GET", "/runs/1")["run"]["metrics_removed_at"]
     assert at and api("GET", "/runs/1/stats")["stats_dimensions"] == []
@@ -229,13 +223,13 @@ def test_interrupted_by_a_crash(stored):
     rows.db.commit()
     rows.db.close()
     api = stored.start(retention_check_s=86400, retention_metrics_days=35)
-    wait(lambda: stored.blocks(1) < 100010)
+    until(lambda: stored.blocks(1) < 100010)
     stored.c.kill()
     assert stored.blocks(1) > 0
     stored.start(retention_metrics_days=0)
     assert api("GET", "/runs/1/stats/rtp_mos")["stats_data"] == []
     assert api("GET", "/runs/1")["run"]["metrics_removed_at"]
-    wait(stored.done)
+    until(stored.done)
     assert stored.points(1) == 0 and stored.points(2) == 10
     assert len(stored.entries()) == 1
 
@@ -298,7 +292,7 @@ def test_thinned_after_a_week(build):
     c = store.c
     try:
         api = store.start(retention_check_s=1)
-        wait(lambda: api("GET", "/retention")["retention"]["measured_runs"] == 3)
+        until(lambda: api("GET", "/retention")["retention"]["measured_runs"] == 3)
         assert api("GET", "/retention")["retention"]["thinning"] == {
             "limit_days": 0, "interval_s": 10, "due_runs": 0, "due_bytes": 0, "due_ids": []}
         api("PUT", f"/runs/{kept}/keep")
@@ -309,7 +303,7 @@ def test_thinned_after_a_week(build):
         assert any("offhook_test_mos{" in line for line in of_tests)
         store.restart(retention_check_s=86400, retention_thin_days=7)
 
-        wait(store.passed)
+        until(store.passed)
         assert Database(c).number("SELECT count(*) FROM thinning") == 0
         entry, = store.entries()
         assert entry["record"].startswith("metrics of 1 run, ") and entry["record"].endswith(
@@ -354,15 +348,15 @@ def test_thinning_goes_on_after_a_kill():
     try:
         before = store.figures(1)
         store.start(retention_check_s=86400, retention_thin_days=7)
-        wait(lambda: store.points(1) < 10000)
+        until(lambda: store.points(1) < 10000)
         kills = 0
         while (left := store.points(1)) > 1000:
             store.c.kill()
             kills += 1
             same(before, store.figures(1))
             store.start(retention_thin_days=0)
-            wait(lambda left=left: store.points(1) < left)
-        wait(lambda: Database(store.c).number("SELECT count(*) FROM thinning") == 0)
+            until(lambda left=left: store.points(1) < left)
+        until(lambda: Database(store.c).number("SELECT count(*) FROM thinning") == 0)
         assert store.points(1) == 1000 and len(store.entries()) == 1
         same(before, store.figures(1))
         print(f"killed {kills} times")

@@ -6,7 +6,6 @@ import hmac
 import json
 import sqlite3
 import subprocess
-import time
 
 import pytest
 
@@ -16,6 +15,7 @@ from fake_agent import FakeAgent
 from receiver import Receiver
 from state import STATES, State, differences, dump
 from test_login import Browser
+from until import until
 
 # What a migration changes on purpose in existing rows: {table: {column, ...}}.
 CHANGED = {}
@@ -41,13 +41,6 @@ def newest():
         c.close()
     number, = [row["value"] for row in rows["setting"] if row["name"] == "schema_version"]
     return int(number), schema
-
-
-def wait_for(condition, timeout=30):
-    until = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 @pytest.fixture(params=NUMBERS)
@@ -184,7 +177,7 @@ def test_secrets_open(earlier):
         for _ in range(1 + told["retries_on_failure"]):
             job, = agent.jobs(1).values()
             assert agent.start(job).ok and agent.finish(job, "failed", "no").ok
-        wait_for(lambda: r.got)
+        until(lambda: r.got)
     request, = r.got
     assert request["headers"]["X-Offhook-Signature"] == "sha256=" + hmac.new(
         secrets["callback_secret"].encode(), request["body"], hashlib.sha256).hexdigest()

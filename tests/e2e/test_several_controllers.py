@@ -18,6 +18,7 @@ from program_clock import Clock
 from receiver import Receiver
 from test_api_project_runs import TIMES, Lab
 from test_schedules import from_now, make, outcomes
+from until import until
 
 CONF = {**TIMES, "poll_s": 50, "lease_s": 60, "offer_s": 30, "claim_timeout_s": 600,
         "callback_allow": "127.0.0.1"}
@@ -75,14 +76,6 @@ def lab(shared):
 def session_of(c):
     """A connection for one thread."""
     return FakeAgent(c, auth=("1", "none")).session
-
-
-def until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
-    return found
 
 
 def command(c, *args):

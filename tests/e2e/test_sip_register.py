@@ -10,6 +10,7 @@ from peers import SUBSCRIBERS
 from ports import PortBlock
 from sip_peer import SipPeer, firsts, once
 from times import at_least
+from until import until
 
 PASSWORD = SUBSCRIBERS[CALLER]
 
@@ -193,12 +194,12 @@ def test_flow_is_kept_alive_and_its_loss_is_noticed(bench, transport):
             "conditions": []})["test"]["id"]
         session = bench.start(test)
         # the next step may begin after several keep-alives
-        wait_until(lambda: peer.pings >= 3 and len(firsts(peer.requests)) >= 2)
+        until(lambda: peer.pings >= 3 and len(firsts(peer.requests)) >= 2)
         requests = firsts(peer.requests)
         assert [r.method for r in requests] == ["REGISTER", "OPTIONS"]
         assert ";ob>" in requests[1].header("contact")
         peer.deaf = True
-        wait_until(lambda: failures(bench, session))
+        until(lambda: failures(bench, session))
         bench.api("POST", f"/runs/{session}/stop")
         run = bench.wait(session)
         report = bench.report(session)
@@ -208,13 +209,6 @@ def test_flow_is_kept_alive_and_its_loss_is_noticed(bench, transport):
         "udp": "is lost: STUN keep-alives are not answered",
         "tcp": "ended: a keep-alive was not answered"}[transport]), failed
     assert f"127.0.0.1:{bench.ports.sip}" in failed["reason"]
-
-
-def wait_until(condition, timeout=60):
-    deadline = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def failures(bench, session):

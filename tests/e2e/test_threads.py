@@ -14,7 +14,7 @@ import bench
 from agent import Agent, children, is_alive, threads
 from bench import Bench
 from controller import Controller
-from test_environment import wait_for
+from until import until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to be another user")
 
@@ -67,14 +67,14 @@ def test_a_run_without_threads(folder, ports, monkeypatch):
     monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0:exitcode=99")
     with Bench(folder, ports) as b:
         agent, = b.agents
-        wait_for(lambda: len(agent.processes()) == 3, agent.log)  # two engines wait for jobs
+        until(lambda: len(agent.processes()) == 3, agent.log)  # two engines wait for jobs
         agent.allow(sum(threads(pid) for pid in agent.processes()) + 1)
         run, _ = b.run(b.single_call(duration=2))
         assert run["status"] == "errored", run
         assert "no thread can be started: raise the agent's TasksMax" in run["result_description"]
         agent.allow(1)
         agent.end_engines()   # one may wait for a job already
-        wait_for(lambda: len(agent.processes()) == 1, agent.log)
+        until(lambda: len(agent.processes()) == 1, agent.log)
         run, _ = b.run(b.single_call(duration=2))
         assert run["status"] == "errored", run
         assert "the engine process cannot be started: raise the agent's TasksMax" in \

@@ -14,6 +14,7 @@ import pytest
 from controller import Controller
 from program_clock import Clock
 from test_local import SMALL
+from until import until
 
 LOOK_S = 0.3  # until a program has seen that time has passed
 
@@ -27,14 +28,6 @@ class TimedController(Controller):
             self.clock = self.clock or Clock(self.state_dir)
             self.clock.preload(patch)
             return super().start(timeout)
-
-
-def until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
-    return found
 
 
 # ---- connections to the controller ----
