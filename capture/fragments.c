@@ -13,6 +13,7 @@ struct fragment_set {
 	struct datagram d; /* addresses and part.id, part.protocol */
 	int64_t ns;
 	uint64_t last; /* value of `calls` at its last part; 0: free */
+	bool cut;      /* its first part was, by the capture, and is counted */
 	uint32_t end;  /* length of the datagram; 0: the last part is missing */
 	uint32_t units; /* received */
 	uint64_t there[UNITS / 64];
@@ -72,20 +73,23 @@ static void hand_on(struct fragment_set *s, uint32_t captured,
 	handler(fate, kind, &d, s->ns, arg);
 }
 
-/* Give a datagram up: hand out its beginning up to the first gap. */
+/* Give a datagram up: hand out its beginning up to the first gap, unless that was
+ * cut and handed out when it came. */
 static void drop(struct fragments *f, struct fragment_set *s,
 		 fragments_h *handler, void *arg)
 {
 	uint32_t units = 0;
 	uint32_t bytes;
 
+	s->last = 0;
+	if (s->cut)
+		return;
 	while (units < UNITS && is_there(s, units))
 		units++;
 	bytes = units * UNIT;
 	if (s->end && bytes > s->end)
 		bytes = s->end;
 	f->incomplete++;
-	s->last = 0;
 	if (bytes > 0)
 		hand_on(s, bytes, FRAGMENTS_GIVEN_UP, handler, arg);
 }
@@ -93,6 +97,7 @@ static void drop(struct fragments *f, struct fragment_set *s,
 static void begin(struct fragment_set *s, const struct datagram *d)
 {
 	s->d = *d;
+	s->cut = false;
 	s->end = 0;
 	s->units = 0;
 	memset(s->there, 0, sizeof(s->there));
@@ -161,22 +166,35 @@ static bool is_whole(const struct fragment_set *s)
 	return units == 0;
 }
 
+/* A first part that the capture cut is all that there will be of its datagram: hand
+ * it out. The other parts join its set, so that the datagram counts once. */
+static void take_cut(struct fragments *f, const struct datagram *d, int64_t ns,
+		     fragments_h *handler, void *arg)
+{
+	struct fragment_set *s = find(f, d, ns, handler, arg);
+	struct datagram first = *d;
+	enum datagram_kind kind;
+
+	f->incomplete += !s || !s->cut;
+	if (s) {
+		s->cut = true;
+		s->last = ++f->calls;
+		s->ns = ns;
+	}
+	kind = datagram_transport(&first, d->part.protocol, d->payload,
+				  d->captured, d->bytes);
+	first.fragment = true;
+	handler(FRAGMENTS_CUT, kind, &first, ns, arg);
+}
+
 void fragments_take(struct fragments *f, const struct datagram *d, int64_t ns,
 		    fragments_h *handler, void *arg)
 {
 	struct fragment_set *s;
 
 	if (d->captured < d->bytes) {
-		struct datagram first = *d;
-		enum datagram_kind kind;
-
-		if (d->part.at > 0)
-			return;
-		f->incomplete++;
-		kind = datagram_transport(&first, d->part.protocol, d->payload,
-					  d->captured, d->bytes);
-		first.fragment = true;
-		handler(FRAGMENTS_CUT, kind, &first, ns, arg);
+		if (d->part.at == 0)
+			take_cut(f, d, ns, handler, arg);
 		return;
 	}
 	/* all but the last fragment are a multiple of 8 octets long */

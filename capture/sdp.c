@@ -33,7 +33,8 @@ struct scan {
 	void *arg;
 	unsigned found;
 	bool in_sdp;
-	bool in_media;
+	bool past_session; /* behind the first m= line */
+	bool in_media;     /* behind one of RTP */
 	bool has_session_address;
 	bool has_address;
 	struct address session;
@@ -274,12 +275,14 @@ static void read_line(struct scan *c, struct span s)
 		end_media(c);
 		c->in_sdp = true;
 		c->has_session_address = false;
+		c->past_session = false;
 		c->found++;
 		return;
 	}
 	if (!c->in_sdp)
 		return;
 	if (skip(&s, "m=")) {
+		c->past_session = true;
 		begin_media(c, s);
 	} else if (skip(&s, "c=")) {
 		struct address a;
@@ -289,7 +292,7 @@ static void read_line(struct scan *c, struct span s)
 		if (c->in_media) {
 			c->media.address = a;
 			c->has_address = true;
-		} else {
+		} else if (!c->past_session) { /* not of media without RTP */
 			c->session = a;
 			c->has_session_address = true;
 		}

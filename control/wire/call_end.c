@@ -58,4 +58,5 @@ void wire_call_refusal_text(char *text, size_t size, const json_t *event)
 	(void)str_print(text, size, "%d %.60s%s%s%s%.90s", code, reason,
 			offered ? " to an offer of " : "", offer,
 			warning[0] ? ", the peer warns: " : "", warning);
+	str_utf8_repair(text); /* a phrase may have been cut in a character */
 }

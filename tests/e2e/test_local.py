@@ -175,6 +175,21 @@ def test_an_errored_test(lab):
     assert suite.errors == 1
 
 
+def test_a_report_that_cannot_be_written_hides_no_verdict(lab):
+    """The test failed, which is what the exit status says."""
+    (lab.folder / "slow.yaml").write_text(SMALL.replace("wait_ms: 1}", "wait_ms: 5000}"))
+    for name in ("gone", "stays"):
+        kept = lab.folder / name
+        kept.mkdir()
+        process, _, _ = lab.running("slow.yaml", "--json", "--junit", kept / "report.xml")
+        if name == "gone":
+            kept.rmdir()
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 1, out + err
+        run, = json.loads(out)["runs"]
+        assert run["status"] == "failed" and (str(kept) in err) == (name == "gone"), out + err
+
+
 def test_wrong_files_and_options(lab):
     def wrong(old, new, said, *options):
         assert old in SMALL

@@ -1,8 +1,8 @@
 #include "control/cli/call/verdict.h"
 
+#include "base/str.h"
 #include "control/wire/call_end.h"
 #include "control/wire/json.h"
-
 #include "control/wire/text.h"
 
 #include <inttypes.h>
@@ -44,6 +44,7 @@ void verdict_error(struct verdict *v, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(v->reason, sizeof(v->reason), fmt, args);
 	va_end(args);
+	str_utf8_repair(v->reason); /* a peer's text may have been cut */
 }
 
 __attribute__((format(printf, 2, 3))) static void verdict_fail(
@@ -57,6 +58,7 @@ __attribute__((format(printf, 2, 3))) static void verdict_fail(
 	va_start(args, fmt);
 	vsnprintf(v->reason, sizeof(v->reason), fmt, args);
 	va_end(args);
+	str_utf8_repair(v->reason); /* a peer's text may have been cut */
 }
 
 /** Count the packets of a direction. Of packets sent only those that the peer's

@@ -15,19 +15,6 @@
 #define NARROW_COLUMNS 6   /* of jitter and round trip in tables */
 #define LIVE_BYTES     320 /* of a direction in the live line */
 
-/* Names and reasons come from the peer: their escape sequences must not reach
- * the terminal. */
-static void print_safe(FILE *out, const char *text)
-{
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		fputc((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f ? '?'
-									: c,
-		      out);
-	}
-}
-
 void view_init(struct view *v, FILE *out)
 {
 	*v = (struct view){
@@ -75,7 +62,7 @@ void view_line(struct view *v, const char *fmt, ...)
 	if (v->terminal) {
 		print_wrapped(v, text);
 	} else {
-		print_safe(v->out, text);
+		terminal_print_lines(v->out, text);
 		fputc('\n', v->out);
 	}
 	fflush(v->out);
@@ -257,11 +244,7 @@ void view_sip(struct view *v, json_t *message)
 	view_line(v, "--- %s %s %s %s", sent ? "sent to" : "received from",
 		  text_of(message, "peer"), text_of(message, "transport"),
 		  text_of(message, "encoding"));
-	for (const char *p = text_of(message, "data"); *p; p++) {
-		if (*p != '\r')
-			fputc((unsigned char)*p < 0x20 && *p != '\n' ? '?' : *p,
-			      v->out);
-	}
+	terminal_print_lines(v->out, text_of(message, "data"));
 	fflush(v->out);
 }
 

@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "control/cli/code/code_state.h"
 #include "control/cli/common/exit_code.h"
+#include "control/cli/common/terminal.h"
 #include "control/yaml/yaml_read.h"
 
 #include <dirent.h>
@@ -37,8 +38,9 @@ struct code_files {
 static void print_place(const char *file, struct yaml_place place,
 			const char *reason)
 {
-	fprintf(stderr, "%s:%zu:%zu: %s\n", file, place.line, place.column,
-		reason);
+	fprintf(stderr, "%s:%zu:%zu: ", file, place.line, place.column);
+	terminal_print(stderr, reason, 0);
+	fputc('\n', stderr);
 }
 
 void code_complain(const struct code_record *r, const char *pointer,

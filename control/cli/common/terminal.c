@@ -39,20 +39,26 @@ size_t terminal_columns(const char *text)
 	return columns;
 }
 
+/* @return length of the character at text */
+static size_t print_character(FILE *out, const char *text)
+{
+	bool plain;
+	size_t len = character(text, &plain);
+
+	if (plain)
+		fwrite(text, 1, len, out);
+	else
+		fputc('?', out);
+	return len;
+}
+
 size_t terminal_print(FILE *out, const char *text, size_t columns)
 {
 	bool cut = columns && terminal_columns(text) > columns;
 	size_t printed = 0;
 
 	while (*text && !(cut && printed + 1 == columns)) {
-		bool plain;
-		size_t len = character(text, &plain);
-
-		if (plain)
-			fwrite(text, 1, len, out);
-		else
-			fputc('?', out);
-		text += len;
+		text += print_character(out, text);
 		printed++;
 	}
 	if (cut) {
@@ -60,6 +66,18 @@ size_t terminal_print(FILE *out, const char *text, size_t columns)
 		printed++;
 	}
 	return printed;
+}
+
+void terminal_print_lines(FILE *out, const char *text)
+{
+	while (*text) {
+		if (text[0] == '\r' && text[1] == '\n')
+			text++;
+		if (text[0] == '\n' || text[0] == '\t')
+			fputc(*text++, out);
+		else
+			text += print_character(out, text);
+	}
 }
 
 void terminal_tell(const char *text)

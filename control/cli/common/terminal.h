@@ -15,6 +15,10 @@
  * @return columns printed; a character counts as one */
 size_t terminal_print(FILE *out, const char *text, size_t columns);
 
+/** The same of a text of several lines: line ends and tabs stay. A CR before a line
+ * end is left out. */
+void terminal_print_lines(FILE *out, const char *text);
+
 /** Print a line on standard error: "offhook: " and the text, as terminal_print(). */
 void terminal_tell(const char *text);
 

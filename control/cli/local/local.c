@@ -55,6 +55,7 @@ struct local {
 	json_t *chosen;   /* tests, as the controller lists them */
 	json_t *finished; /* runs, as GET /runs/ID has them */
 	bool stopped;     /* a project run was; tests may be missing */
+	bool unsaved;     /* a report could not be written, and it was said */
 };
 
 /* ---- the command line ---- */
@@ -438,10 +439,9 @@ static int note_runs(struct local *l, bool project, const json_t *over)
 }
 
 /* @param runs  path of its kind of runs: "/runs" */
-static int save_reports(struct local *l, const char *runs, const char *uuid)
+static void save_reports(struct local *l, const char *runs, const char *uuid)
 {
 	char path[PATH_BYTES];
-	int status = 0;
 
 	for (size_t i = 0; i < REPORTS; i++) {
 		if (!l->report_paths[i])
@@ -449,9 +449,8 @@ static int save_reports(struct local *l, const char *runs, const char *uuid)
 		str_print(path, sizeof(path), "%s/%s/report/%s", runs, uuid,
 			  report_names[i]);
 		if (client_replace(l->client, path, l->report_paths[i]))
-			status = CLI_EXIT_ERRORED;
+			l->unsaved = true;
 	}
-	return status;
 }
 
 /* Wait for the end of a run or project run, print it and save its reports. */
@@ -474,9 +473,8 @@ static int finish(struct local *l, bool project, const char *uuid)
 		status = note_runs(l, project, over);
 	if (!status)
 		/* a run's last attempt has another id than the first one */
-		status = save_reports(l, project ? "/projects/runs" : "/runs",
-				      project ? uuid
-					      : text_of(over, "session_id"));
+		save_reports(l, project ? "/projects/runs" : "/runs",
+			     project ? uuid : text_of(over, "session_id"));
 	json_decref(over);
 	return status;
 }
@@ -584,7 +582,7 @@ static bool is_repeated(const struct local *l, json_t *run)
 
 static int verdict(const struct local *l)
 {
-	bool failed = false, errored = l->stopped;
+	bool failed = false, errored = l->stopped || l->unsaved;
 	json_t *run;
 	size_t i;
 

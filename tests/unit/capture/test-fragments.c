@@ -221,6 +221,25 @@ static void test_part_the_capture_cut(void **state)
 	assert_int_equal(got.captured, 92);
 	send_part(&s, 1480, 1480, 100, S);
 	assert_int_equal(got.whole + got.given_up, 0);
+	fragments_flush(&fragments, take, NULL);
+	assert_int_equal(fragments.incomplete, 1);
+}
+
+/* A part that the capture cut, and one that is whole, are one datagram. */
+static void test_whole_part_beside_a_cut_one(void **state)
+{
+	const struct sent s = {FRAME_IPV4, 1, 5060, 2000};
+	const struct sent other = {FRAME_IPV4, 2, 5060, 2000};
+
+	(void)state;
+	send_part(&s, 0, 1480, 100, S);
+	send_part(&s, 1480, 520, 520, S);
+	send_part(&other, 1480, 520, 520, S);
+	send_part(&other, 0, 1480, 100, S);
+	fragments_flush(&fragments, take, NULL);
+	assert_int_equal(got.cut, 2);
+	assert_int_equal(got.whole + got.given_up, 0);
+	assert_int_equal(fragments.incomplete, 2);
 }
 
 static void test_ceiling(void **state)
@@ -269,6 +288,8 @@ int main(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_old_parts_do_not_mix,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_whole_part_beside_a_cut_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_part_the_capture_cut,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ceiling, setup, teardown),

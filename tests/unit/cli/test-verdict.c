@@ -2,6 +2,8 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -218,6 +220,42 @@ static void test_unfinished(void **state)
 	verdict_release(&v);
 }
 
+/* A reason phrase that is cut in the middle of a character stays text: else there
+ * would be no JSON object. */
+static void test_cut_characters(void **state)
+{
+	static const char call[] =
+		"{\"kind\":\"call\",\"call\":\"caller-1\",\"peer\":\"sip:b\","
+		"\"established\":false,\"end\":\"rejected\",\"code\":486,"
+		"\"reason\":\"a%s\",\"streams\":[]}";
+	char long_phrase[401] = "", text[800];
+	struct verdict v;
+	json_t *o, *printed;
+	char *json;
+	size_t bytes;
+	FILE *out = open_memstream(&json, &bytes);
+
+	(void)state;
+	for (int i = 0; i < 200; i++)
+		strcat(long_phrase, "ä");
+	snprintf(text, sizeof(text), call, long_phrase);
+	o = json_loads(text, 0, NULL);
+	assert_non_null(o);
+	verdict_init(&v, false);
+	verdict_event(&v, o);
+	verdict_print_json(&v, out);
+	fclose(out);
+	printed = json_loads(json, 0, NULL);
+	assert_non_null(printed);
+	assert_non_null(
+		strstr(json_string_value(json_object_get(printed, "reason")),
+		       "486 aä"));
+	json_decref(printed);
+	json_decref(o);
+	free(json);
+	verdict_release(&v);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +264,7 @@ int main(void)
 		cmocka_unit_test(test_registration),
 		cmocka_unit_test(test_unfinished),
 		cmocka_unit_test(test_errored),
+		cmocka_unit_test(test_cut_characters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,6 +108,29 @@ static void test_live_line(void **state)
 	}
 }
 
+/* What a peer sends drives no terminal: C0 and C1 controls, DEL and marks that
+ * reorder text. */
+static void test_sip_message_of_a_peer(void **state)
+{
+	json_t *message = parsed(
+		"{\"dir\":\"received\",\"peer\":\"192.0.2.1:5060\","
+		"\"transport\":\"udp\",\"encoding\":\"text\",\"data\":"
+		"\"SIP/2.0 200 OK\\r\\nServer:\\tä\\u009b31m\\u001b[31m\\u007f"
+		"\\u202ex\\r\\n\"}");
+	struct screen s;
+	char *text;
+
+	(void)state;
+	begin(&s, false);
+	view_sip(&s.view, message);
+	text = end(&s);
+	assert_string_equal(text, "--- received from 192.0.2.1:5060 udp text\n"
+				  "SIP/2.0 200 OK\n"
+				  "Server:\tä?31m?[31m??x\n");
+	free(text);
+	json_decref(message);
+}
+
 static void test_table_fits_80_columns(void **state)
 {
 	json_t *call = parsed(
@@ -162,6 +185,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_live_line),
 		cmocka_unit_test(test_table_fits_80_columns),
+		cmocka_unit_test(test_sip_message_of_a_peer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
