@@ -30,6 +30,10 @@ class SmallDisk:
                 except OSError as error:
                     assert error.errno == errno.ENOSPC, error
 
+    def give(self, size):
+        """After fill(): leave room for so many bytes."""
+        os.truncate(self.ballast, self.ballast.stat().st_size - size)
+
     def free_bytes(self):
         room = os.statvfs(self.folder)
         return room.f_bavail * room.f_frsize

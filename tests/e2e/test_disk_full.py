@@ -163,6 +163,11 @@ def test_an_artifact(tmp_path):
         assert_disk_full(agent.upload(job, "events", registered("1001"), seq=1))
         assert c.files("artifacts") == []
         assert "error: an upload was not kept: No space left on device" in c.log()
+        # room for the upload, and not for the file that is kept
+        c.disk.give(450_000)
+        assert_disk_full(agent.artifact(job, "caller-1-in.wav", sound), FILE)
+        assert "artifact caller-1-in.wav was not kept: No space left on device" in c.log()
+        assert c.files("artifacts") == []
 
         c.disk.make_room()
         until(lambda: agent.artifact(job, "caller-1-in.wav", sound).status_code == 201, c.log)

@@ -30,9 +30,7 @@ static void refuse(struct request *req, struct reply *rep, int err,
 		break;
 	case -ENOSPC:
 	case -EDQUOT:
-		/* the agent repeats a request after 503; the run could not end
-		 * before */
-		reply_problem(rep, 413, "the disk of the controller is full");
+		reply_file_error(rep, err);
 		break;
 	default:
 		agent_refuse(rep, err);

@@ -20,6 +20,7 @@ static const struct condition_type *const types[] = {
 	&condition_regression, &condition_transcription,
 };
 
+#define DECIMALS_MAX 300 /* 10 to their power is a double */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 int condition_refuse(struct judge_problem *problem, const char *member,
@@ -429,11 +430,18 @@ const char *const condition_directions[] = {"in", "out", NULL};
 const char *const condition_statistics[] = {"avg", "min", "max", "median",
 					    "p75", "p90", "p95", NULL};
 
+/* Decimals to which a number is written: 2 of "4.41", 5 of "5e-05". */
 static unsigned decimals_of(const char *text)
 {
 	const char *point = strchr(text, '.');
+	const char *exponent = strpbrk(text, "eE");
+	long decimals = point ? (long)strspn(point + 1, "0123456789") : 0;
 
-	return point ? (unsigned)strspn(point + 1, "0123456789") : 0;
+	if (exponent)
+		decimals -= strtol(exponent + 1, NULL, 10);
+	return decimals < 0              ? 0
+	       : decimals > DECIMALS_MAX ? DECIMALS_MAX
+					 : (unsigned)decimals;
 }
 
 int limit_parse(struct limit *ret, const json_t *item, double min, double max,

@@ -14,7 +14,7 @@
 #define DAY_S    86400
 #define DAYS_MAX (40 * 366) /* February 29 on a weekday comes every 40 years */
 
-#define FIELD_BYTES 100
+#define FIELD_BYTES 201 /* one may be nearly all of what the API takes */
 
 struct field {
 	const char *name;

@@ -1,16 +1,20 @@
 #include "control/server/session/throttle.h"
 
 #include "base/clock.h"
+#include "base/str.h"
 #include "control/server/store/store_login_failure.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sodium.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY_BYTES 16
+#define KEY_BYTES    16
+#define CLIENT_BYTES 64 /* of an address as text */
 
 struct entry {
 	uint8_t key[KEY_BYTES];
@@ -40,6 +44,21 @@ static struct subject subject_of(const char *kind, const char *text,
 	return s;
 }
 
+/* One host may use all addresses of a /64 (RFC 6177): it counts as one client.
+ * @param ret  the address, of IPv6 without its lower half */
+static void client_of(const char *address, char ret[static CLIENT_BYTES])
+{
+	struct in6_addr in6;
+
+	if (inet_pton(AF_INET6, address, &in6) == 1 &&
+	    !IN6_IS_ADDR_V4MAPPED(&in6)) {
+		memset(in6.s6_addr + 8, 0, 8);
+		inet_ntop(AF_INET6, &in6, ret, CLIENT_BYTES);
+		return;
+	}
+	str_print(ret, CLIENT_BYTES, "%s", address);
+}
+
 static struct subject of_name(const char *name)
 {
 	return subject_of("name of an account", name, THROTTLE_NAME_NS);
@@ -47,7 +66,10 @@ static struct subject of_name(const char *name)
 
 static struct subject of_address(const char *address)
 {
-	return subject_of("address of a client", address, THROTTLE_ADDRESS_NS);
+	char client[CLIENT_BYTES];
+
+	client_of(address, client);
+	return subject_of("address of a client", client, THROTTLE_ADDRESS_NS);
 }
 
 int throttle_new(struct throttle **ret)
@@ -103,8 +125,11 @@ static int64_t wait_of(unsigned failures, int64_t last_ns, int64_t longest_ns,
 
 static void subjects_of(const struct guess *g, struct login_subject ret[2])
 {
+	char client[CLIENT_BYTES];
+
+	client_of(g->address, client);
 	ret[0] = login_subject(g->shared, "name", g->name);
-	ret[1] = login_subject(g->shared, "address", g->address);
+	ret[1] = login_subject(g->shared, "address", client);
 }
 
 static int shared_wait(const struct guess *g, int64_t *ret_wait_ns)

@@ -1,6 +1,6 @@
 /**
  * Throttles password guesses: after some failures a name or an address has to
- * wait, longer each time. Failures are counted in this process (SQLite), or in the
+ * wait, longer each time. IPv6 addresses of one /64 count as one. Failures are counted in this process (SQLite), or in the
  * database by all controllers that share it (PostgreSQL).
  * Thread: any; guarded by its own lock.
  */
@@ -26,8 +26,8 @@ struct throttle;
 struct guess {
 	struct store *shared; /* to count in; NULL: count in this process */
 	const char *name;
-	const char *address;
-	int64_t now_ns; /* monotonic; with `shared` the wall clock */
+	const char *address; /* as text */
+	int64_t now_ns;      /* monotonic; with `shared` the wall clock */
 };
 
 /** @return 0; -ENOMEM */

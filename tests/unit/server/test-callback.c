@@ -51,6 +51,7 @@ static void test_special_addresses_are_refused(void **state)
 		"::127.0.0.1",
 		"64:ff9b::7f00:1",
 		"64:ff9b:1::a00:1",
+		"64:ff9b:1:a9fe:a9:fe00:808:808", /* RFC 6052 2.2: /48 */
 		"2002:7f00:1::1",
 	};
 

@@ -137,6 +137,26 @@ static void test_table_is_bounded(void **state)
 	assert_true(wait_of(f, "x", "a", 3 * THROTTLE_ENTRIES * NS_PER_MS) > 0);
 }
 
+/* A client that takes another address of its /64 for each guess is one client. */
+static void test_addresses_of_a_network(void **state)
+{
+	struct fixture *f = *state;
+	char address[40];
+
+	for (int i = 0; i < THROTTLE_FREE; i++) {
+		snprintf(address, sizeof(address), "2001:db8::%x:%x", i, i + 1);
+		assert_int_equal(wait_of(f, "n", address, NS_PER_S), 0);
+		refuse(f, address, address, NS_PER_S);
+	}
+	assert_true(wait_of(f, "n", "2001:db8::ffff", NS_PER_S) > 0);
+	assert_int_equal(wait_of(f, "n", "2001:db8:0:1::1", NS_PER_S), 0);
+	assert_int_equal(wait_of(f, "n", "::ffff:192.0.2.1", NS_PER_S), 0);
+	for (int i = 0; i < THROTTLE_FREE; i++)
+		refuse(f, "of IPv4", "::ffff:192.0.2.1", NS_PER_S);
+	assert_true(wait_of(f, "n", "::ffff:192.0.2.1", NS_PER_S) > 0);
+	assert_int_equal(wait_of(f, "n", "::ffff:192.0.2.2", NS_PER_S), 0);
+}
+
 /* Of names whose failures were long ago nothing is left, nor of more than the table
  * may have. */
 static void test_shared_table_is_bounded(void **state)
@@ -193,6 +213,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_waits_grow, setup_own,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_addresses_of_a_network,
+						setup_own, teardown),
+		cmocka_unit_test_setup_teardown(test_addresses_of_a_network,
+						setup_shared, teardown),
 		cmocka_unit_test_setup_teardown(test_table_is_bounded,
 						setup_own, teardown),
 		cmocka_unit_test_setup_teardown(test_shared_table_is_bounded,
