@@ -342,6 +342,23 @@ def test_thinned_after_a_week(build):
         c.close()
 
 
+@pytest.mark.parametrize("stored", [[8, 8]], indirect=True)
+def test_a_run_that_never_began_is_not_thinned(stored):
+    """It has no interval. What is due of other runs is deleted."""
+    rows = Rows(stored.c)
+    rows.db.execute("UPDATE run SET interval_s = 0 WHERE id = 1")
+    rows.db.execute("UPDATE run SET interval_s = 1 WHERE id = 2")
+    rows.db.commit()
+    rows.db.close()
+    api = stored.start(retention_check_s=1, retention_thin_days=7, retention_artifacts_days=1)
+    until(stored.passed)
+    until(stored.done)
+    shown = {n: api("GET", f"/runs/{n}")["run"] for n in (1, 2)}
+    assert [shown[n]["metrics_thinned_at"] is None for n in (1, 2)] == [True, False]
+    assert not any(api("GET", f"/runs/{n}/artifacts")["artifacts"] for n in (1, 2))
+    assert "error: deletion" not in stored.c.log()
+
+
 def test_thinning_goes_on_after_a_kill():
     """Killed again and again in the middle, it ends with the same figures."""
     store = Dense([8], seconds=5000)

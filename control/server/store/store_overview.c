@@ -47,14 +47,18 @@ struct trend {
 	struct day days[TREND_DAYS];
 };
 
-/* The days of all tests, shared by the threads (STORE_SHARED_TREND). Those before today
- * change only if a run is deleted, today with each run that ends. */
+/* Days before the last two: today and yesterday, as a run that ended before midnight
+ * may be judged after it. */
+#define LAST_DAYS (TREND_DAYS - 2)
+
+/* The days of all tests, shared by the threads (STORE_SHARED_TREND). The last two change
+ * with each run that ends, those before only if a run is deleted. */
 struct kept_days {
 	int64_t first_ms;
 	int64_t gone;     /* revision of what is deleted */
 	json_t *past;     /* NULL: not read yet */
 	int64_t verdicts; /* revision of all */
-	json_t *today;    /* NULL: not read yet */
+	json_t *last;     /* NULL: not read yet */
 };
 
 static int add_number(struct numbers *n, double value)
@@ -187,7 +191,7 @@ static int read_days(struct store *s, int64_t first_ms, int64_t test_id,
 static void kept_clear(struct kept_days *kept)
 {
 	json_decref(kept->past);
-	json_decref(kept->today);
+	json_decref(kept->last);
 	*kept = (struct kept_days){.past = NULL};
 }
 
@@ -230,10 +234,9 @@ static int refresh_days(struct store *s, struct kept_days *kept,
 	kept->first_ms = first_ms;
 	kept->gone = gone;
 	if (!kept->past)
-		err = refresh(s, first_ms, 0, TREND_DAYS - 1, &kept->past);
-	if (!err && (!kept->today || kept->verdicts != verdicts))
-		err = refresh(s, first_ms, TREND_DAYS - 1, TREND_DAYS,
-			      &kept->today);
+		err = refresh(s, first_ms, 0, LAST_DAYS, &kept->past);
+	if (!err && (!kept->last || kept->verdicts != verdicts))
+		err = refresh(s, first_ms, LAST_DAYS, TREND_DAYS, &kept->last);
 	if (!err)
 		kept->verdicts = verdicts;
 	return err;
@@ -243,7 +246,7 @@ static int refresh_days(struct store *s, struct kept_days *kept,
 static int current_days(struct store *s, int64_t first_ms, json_t **ret)
 {
 	struct kept_days *kept;
-	json_t *list, *today;
+	json_t *list, *last;
 	void *cache;
 	int err = store_shared_lock(s, STORE_SHARED_TREND, &cache);
 
@@ -257,11 +260,11 @@ static int current_days(struct store *s, int64_t first_ms, json_t **ret)
 	err = kept ? refresh_days(s, kept, first_ms) : -ENOMEM;
 	/* deep: another thread may read them at the same time */
 	list = err ? NULL : json_deep_copy(kept->past);
-	today = err ? NULL : json_deep_copy(kept->today);
+	last = err ? NULL : json_deep_copy(kept->last);
 	store_shared_unlock(s, STORE_SHARED_TREND);
-	if (!err && json_array_extend(list, today))
+	if (!err && json_array_extend(list, last))
 		err = -ENOMEM;
-	json_decref(today);
+	json_decref(last);
 	if (err)
 		json_decref(list);
 	else

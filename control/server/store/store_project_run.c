@@ -5,6 +5,7 @@
 #include "control/server/store/store_run.h"
 #include "control/server/store/store_run_internal.h"
 #include "control/server/store/store_schedule.h"
+#include "control/server/store/store_verdict.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -439,9 +440,10 @@ static int insert_refused(struct db *db, const struct project_turn *turn,
 		DB_I(turn->position),
 		callback_box,
 	};
+	int64_t run_id = 0;
 	int err;
 
-	err = lease_exec(
+	err = db_query(
 		db,
 		"INSERT INTO run (session_id, test_id, test_name, "
 		"testcase_name, project_id, project_name, agentpool_id, "
@@ -451,10 +453,11 @@ static int insert_refused(struct db *db, const struct project_turn *turn,
 		"conditions_json, "
 		"interval_s, max_duration_s, progress, phase, status) VALUES "
 		"($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, "
-		"$13, $14, $15, $16, $17, '[]', 0, 0, 1, 'done', 'errored')",
-		LEASE_PARAMS(params));
+		"$13, $14, $15, $16, $17, '[]', 0, 0, 1, 'done', 'errored') "
+		"RETURNING id",
+		LEASE_PARAMS(params), db_integer_row, &run_id);
 	free(tags);
-	return err;
+	return err < 0 ? err : verdict_insert(db, run_id);
 #undef TEXT
 }
 

@@ -187,7 +187,8 @@ int store_retention_each(struct store *s, retention_run_h *run_h, void *arg)
 	int err = db_query(store_reader(s),
 			   "SELECT r.id, r.stopped_at, r.keep, z.metrics, "
 			   "z.sip, z.artifacts, z.events, CASE WHEN "
-			   "r.interval_s < $1 AND r.metrics_thinned_at IS NULL "
+			   "r.interval_s > 0 AND r.interval_s < $1 AND "
+			   "r.metrics_thinned_at IS NULL "
 			   "AND r.metrics_removed_at IS NULL THEN 1 ELSE 0 END "
 			   "FROM run r JOIN run_size z ON z.run_id = r.id "
 			   "WHERE " OVER " ORDER BY r.stopped_at, r.id",

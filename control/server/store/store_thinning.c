@@ -38,7 +38,8 @@ int thinning_add(struct db *db, int64_t run_id, int64_t now_ms)
 		db_query(db,
 			 "UPDATE run SET metrics_thinned_at = $2, interval_s "
 			 "= interval_s * (($3 + interval_s - 1) / interval_s) "
-			 "WHERE id = $1 AND interval_s < $3 AND "
+			 "WHERE id = $1 AND interval_s > 0 AND "
+			 "interval_s < $3 AND "
 			 "metrics_thinned_at IS NULL AND "
 			 "metrics_removed_at IS NULL",
 			 params, 3, NULL, NULL);
