@@ -23,6 +23,8 @@ static const double spreads[] = {0.005, 0.02, 0.08, 0.32};
 /* Loads that are compared, between these quantiles. */
 #define CANDIDATES     32
 #define CANDIDATE_TAIL 0.005
+/* Relative distance of the end of the range from the only end that is known. */
+#define END_WIDTH 0.1
 /* What is less probable is not looked at for the next load. */
 #define NEGLIGIBLE 1e-7
 /* The logistic function is 0 or 1 beyond. */
@@ -150,11 +152,19 @@ static bool same(const struct search *s, double a, double b)
 	return fabs(a - b) < s->p.step / 2;
 }
 
-/* True if both ends are as close as asked for, or cannot be closer. */
-static bool narrow(const struct search *s, double lower, double upper)
+/* True if both ends are as close as asked for, or cannot be closer. The end of the
+ * range stands for one that is not known, which is close enough only where the known one
+ * is near it: else the range would be the result. */
+static bool narrow(const struct search *s, const struct search_result *r)
 {
-	return upper - lower <=
-	       fmax(s->p.width * lower, s->p.step) * (1 + 1e-9);
+	double width = s->p.width;
+
+	if (!r->has_lower && !r->has_upper)
+		return false;
+	if (!r->has_lower || !r->has_upper)
+		width = fmin(width, END_WIDTH);
+	return r->upper - r->lower <=
+	       fmax(width * r->lower, s->p.step) * (1 + 1e-9);
 }
 
 static size_t trials_at(const struct search *s, double from, double to,
@@ -465,7 +475,7 @@ void search_result(const struct search *s, struct search_result *ret)
 		.cause = SEARCH_CAUSE_NONE,
 		.not_monotone = s->ceiling > 0,
 	};
-	ret->reached = narrow(s, ret->lower, ret->upper);
+	ret->reached = narrow(s, ret);
 	if (!limiting(s, ret->lower, ret->upper * (1 + 2 * s->p.width), ret))
 		(void)limiting(s, 0, INFINITY, ret);
 	if (!ret->has_upper && ret->reached)

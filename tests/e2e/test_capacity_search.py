@@ -180,6 +180,13 @@ def test_the_action_is_named_where_there_are_several(lab):
         assert answer.status_code == 422 and words in answer.json()["errors"][0]["detail"]
     number = begin(lab, test_id=lab.two_calls, action="1.0", max_trials=1, overrides={"step.0.0.call_duration": 1})
     assert until(lab, number, over)["action"] == "1.0"
+    # a whole number in a form, too, however it is written
+    answer = lab.controller.session.post(
+        f"{lab.controller.url}/api/v2/capacity-searches", auth=lab.controller.keys["admin"], timeout=60,
+        data={**QUICK, "test_id": lab.two_calls, "action": "1.0", "max_trials": 1,
+              "overrides": '{"step.0.0.call_duration": 1e0}'})
+    assert answer.status_code == 201, answer.text
+    until(lab, answer.json()["capacity_search"]["id"], over)
 
 
 @pytest.fixture(name="command")

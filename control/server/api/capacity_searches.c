@@ -6,6 +6,7 @@
 #include "control/server/api/page.h"
 #include "control/server/api/start.h"
 #include "control/server/capacity/capacity.h"
+#include "control/server/request/body.h"
 #include "control/server/request/fields.h"
 #include "control/server/run/override.h"
 #include "control/server/run/params.h"
@@ -309,8 +310,7 @@ static json_t *read_overrides(struct request *req, json_t *errors)
 
 	if (!given || json_is_null(given) || (text && !text[0]))
 		return NULL;
-	read = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL)
-		    : json_incref(given);
+	read = text ? body_json_text(text) : json_incref(given);
 	if (json_is_object(read))
 		return read;
 	plan_error(errors, "/overrides",

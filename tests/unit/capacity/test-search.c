@@ -257,6 +257,42 @@ static void test_highest_load_holds(void **unused)
 	assert_true(trials <= 10);
 }
 
+/* A range that is as narrow as the interval: an end is known, or nothing is. */
+static void test_narrow_range(void **unused)
+{
+	static const struct {
+		double min, max, width, capacity;
+		enum search_limit limit;
+	} cases[] = {
+		{4, 5, WIDTH, 100, SEARCH_LIMIT_ABOVE},
+		{4, 5, WIDTH, 4.5, SEARCH_LIMIT_TARGET},
+		{4, 5, WIDTH, 1, SEARCH_LIMIT_BELOW},
+		{10, 20, 1, 100, SEARCH_LIMIT_ABOVE},
+		{10, 20, 1, 15, SEARCH_LIMIT_TARGET},
+		{10, 20, 1, 1, SEARCH_LIMIT_BELOW},
+		{100, 110, WIDTH, 1000, SEARCH_LIMIT_ABOVE},
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct simulated s = {.capacity = cases[i].capacity};
+		struct search_params params = calls;
+		struct search_result r;
+
+		params.min = cases[i].min;
+		params.max = cases[i].max;
+		params.width = cases[i].width;
+		search(&s, &params, &r);
+		if (!r.reached || r.limit != cases[i].limit)
+			fail_msg("case %zu: limit %d, %g to %g", i,
+				 (int)r.limit, r.lower, r.upper);
+		if (r.has_lower)
+			assert_true(r.lower <= cases[i].capacity);
+		if (r.has_upper)
+			assert_true(r.upper >= cases[i].capacity);
+	}
+}
+
 /* Loads from 100 to 160 fail and 200 holds: what counts is 100. */
 static void test_not_monotone(void **unused)
 {
@@ -377,6 +413,7 @@ int main(void)
 		cmocka_unit_test(test_lowest_load_fails),
 		cmocka_unit_test(test_highest_load_holds),
 		cmocka_unit_test(test_not_monotone),
+		cmocka_unit_test(test_narrow_range),
 		cmocka_unit_test(test_too_soft),
 		cmocka_unit_test(test_chance_falls_with_the_load),
 		cmocka_unit_test(test_parameters_out_of_range),
