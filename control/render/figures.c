@@ -154,3 +154,20 @@ size_t figures_collect(struct role_figures roles[static FIGURES_ROLES_MAX],
 	}
 	return found.count;
 }
+
+const char *figures_note(char text[static FIGURES_NOTE_BYTES],
+			 const json_t *report)
+{
+	json_int_t further =
+		json_integer_value(json_object_get(report, "calls_omitted"));
+
+	text[0] = '\0';
+	if (further > 0)
+		(void)str_print(
+			text, FIGURES_NOTE_BYTES,
+			"These figures are of the first %zu calls; %lld "
+			"further ones are not in them.",
+			json_array_size(json_object_get(report, "calls")),
+			(long long)further);
+	return text;
+}

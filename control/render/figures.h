@@ -73,4 +73,13 @@ bool figures_call_failed(const json_t *call);
 size_t figures_collect(struct role_figures roles[static FIGURES_ROLES_MAX],
 		       const json_t *report);
 
+#define FIGURES_NOTE_BYTES 120
+
+/**
+ * Say that the figures are not those of all calls: a report has the first 5000.
+ * @return a sentence; "" if it has all
+ */
+const char *figures_note(char text[static FIGURES_NOTE_BYTES],
+			 const json_t *report);
+
 #endif

@@ -352,6 +352,7 @@ static void figures(struct document *d, const json_t *report)
 {
 	struct role_figures roles[FIGURES_ROLES_MAX];
 	size_t count = figures_collect(roles, report);
+	char note[FIGURES_NOTE_BYTES];
 
 	if (!count)
 		return;
@@ -363,7 +364,10 @@ static void figures(struct document *d, const json_t *report)
 			"<th>Round trip avg / max, ms</th></tr>\n");
 	for (size_t i = 0; i < count; i++)
 		role_row(d, &roles[i]);
-	document_put(d, "</table></section>\n");
+	document_put(d, "</table>");
+	if (figures_note(note, report)[0])
+		document_print(d, "<p class=\"note\">%s</p>", note);
+	document_put(d, "</section>\n");
 }
 
 static void shard_row(struct document *d, const json_t *shard)

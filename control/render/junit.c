@@ -176,7 +176,7 @@ static void properties(struct document *d, const json_t *report)
 	const json_t *attempt = json_object_get(run, "attempt");
 	struct role_figures roles[FIGURES_ROLES_MAX];
 	size_t count = figures_collect(roles, report), i;
-	char removed[OUTCOME_REMOVED_BYTES];
+	char removed[OUTCOME_REMOVED_BYTES], note[FIGURES_NOTE_BYTES];
 
 	document_put(d, "<properties>\n");
 	property(d, "run_id", text_of(run, "session_id"));
@@ -185,6 +185,7 @@ static void properties(struct document *d, const json_t *report)
 	property(d, "agent_pool", text_of(run, "agentpool_name"));
 	if (outcome_removed(removed, run))
 		property(d, "removed", removed);
+	property(d, "figures", figures_note(note, report));
 	if (json_is_integer(attempt))
 		document_print(d,
 			       "<property name=\"attempt\" value=\"%" //

@@ -197,6 +197,7 @@ static void figures(struct document *d, const json_t *report)
 {
 	struct role_figures roles[FIGURES_ROLES_MAX];
 	size_t count = figures_collect(roles, report);
+	char note[FIGURES_NOTE_BYTES];
 
 	if (!count)
 		return;
@@ -207,6 +208,8 @@ static void figures(struct document *d, const json_t *report)
 	for (size_t i = 0; i < count; i++)
 		role_row(d, &roles[i]);
 	document_put(d, "\n");
+	if (figures_note(note, report)[0])
+		document_print(d, "%s\n\n", note);
 }
 
 static void shard_row(struct document *d, const json_t *shard)

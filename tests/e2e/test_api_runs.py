@@ -249,6 +249,8 @@ def test_filters_are_a_conjunction_and_tags_match_one_by_one(server):
         [6, 5, 4, 2, 1]
     assert ids(server, "?filtername=tags&filterval=b") == []
     assert ids(server, "?filtername=tags&filterval=B%25") == []
+    # as it stands between any two
+    assert ids(server, "?filtername=tags&filterval=,") == []
     assert ids(server, "?filtername=tags&filterval=b%25"
                "&filtername=session_status&filterval=stopped") == [5]
     # a value is data, whatever it looks like
@@ -397,6 +399,10 @@ def test_calls_beyond_those_of_a_report_are_counted(server):
     assert (len(data["calls"]), data["calls_omitted"]) == (5000, 3)
     page = server.request("GET", "/runs/5/report/html").text
     assert "4803 calls are left out" in page  # of a table of 200
+    note = "These figures are of the first 5000 calls; 3 further ones are not in them."
+    for kind in ("html", "markdown", "junit"):
+        assert note in server.request("GET", f"/runs/5/report/{kind}").text, kind
+        assert "further ones" not in server.request("GET", f"/runs/2/report/{kind}").text, kind
     assert "calls_omitted" not in report_data(server, 2)
 
 

@@ -84,8 +84,9 @@ json_t *run_stats_sum(const json_t *report)
 		if (measure)
 			json_array_append_new(measures, measure);
 	}
-	sums = json_pack("{s:o, s:o}", "roles", roles_of(report), "measures",
-			 measures);
+	sums = json_pack("{s:o, s:o, s:O*}", "roles", roles_of(report),
+			 "measures", measures, "calls_omitted",
+			 json_object_get(report, "calls_omitted"));
 	return sums;
 }
 
@@ -181,10 +182,17 @@ void run_stats_print(FILE *out, const json_t *sums, size_t width)
 	};
 	const json_t *roles = json_object_get(sums, "roles");
 	const json_t *measures = json_object_get(sums, "measures");
+	json_int_t further =
+		json_integer_value(json_object_get(sums, "calls_omitted"));
 
 	if (json_array_size(roles))
 		print_objects(out, role_columns, role_members,
 			      COUNT(role_members), roles, width);
+	if (further > 0)
+		fprintf(out,
+			"\nThe report has only the first calls: %lld further "
+			"ones are not counted here.\n",
+			(long long)further);
 	if (json_array_size(roles) && json_array_size(measures))
 		fputc('\n', out);
 	if (json_array_size(measures))
