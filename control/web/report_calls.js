@@ -52,7 +52,8 @@ function pathOf(c) {
   const p = c.path;
   if (!p) return null;
   if (!p.rtp) return p.reason;
-  const end = (type, address) => (type ? `${type} ${address}` : address);
+  // a public link has none of our addresses
+  const end = (type, address) => [type, address].filter(Boolean).join(' ') || 'our address';
   return `${p.by}: ${end(p.rtp.local_type, p.rtp.local)} – ${end(p.rtp.remote_type, p.rtp.remote)}`;
 }
 

@@ -158,6 +158,11 @@ def test_link_names_the_record(server):
         successor(f"/projects/{made}")
     assert link(server, "/projects/delete", {"id": made}, 204) == successor(f"/projects/{made}")
     assert link(server, "/projects/delete", {"id": "x"}, 422) is None
+    # its first 23 characters are the number of another record
+    kept = server.api("POST", "/projects", {"name": "kept"})["project"]["id"]
+    assert server.session.post(f"{server.url}/api/v2/projects/delete", data={"id": f"{kept:023d}9"},
+                               auth=server.keys["admin"], timeout=60).status_code == 422
+    assert server.request("GET", f"/projects/{kept}").ok
 
 
 # ---- files and public links ----

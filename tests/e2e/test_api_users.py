@@ -1,4 +1,5 @@
 """Users who sign in to the pages, administered through the API and the command line."""
+import concurrent.futures
 import os
 import subprocess
 
@@ -78,6 +79,23 @@ def test_somebody_may_do_everything(server):
     problem(server.request("DELETE", f"/users/{other['id']}"), 409)
     assert server.request("PUT", f"/users/{root['id']}", {"name": "root", "rights": "admin"}).ok
     assert server.request("DELETE", f"/users/{other['id']}").status_code == 204
+
+
+def test_one_stays_when_two_are_changed_at_a_time(server):
+    """The change takes the time of hashing a password."""
+    root, = [u["id"] for u in server.api("GET", "/users")["users"] if u["name"] == "root"]
+    for turn in range(5):
+        other = make(server, f"admin {turn}", "admin")["id"]
+        with concurrent.futures.ThreadPoolExecutor(2) as both:
+            change = both.submit(server.request, "PUT", f"/users/{root}",
+                                 {"name": "root", "rights": "read", "password": PASSWORD})
+            deletion = both.submit(server.request, "DELETE", f"/users/{other}")
+            done = sorted((change.result().ok, deletion.result().ok))
+        assert done == [False, True], (change.result().text, deletion.result().text)
+        assert len([u for u in server.api("GET", "/users")["users"] if u["rights"] == "admin"]) == 1
+        server.api("PUT", f"/users/{root}", {"name": "root", "rights": "admin"})
+        if not deletion.result().ok:
+            assert server.request("DELETE", f"/users/{other}").ok
 
 
 def test_who_may(server):

@@ -1,9 +1,8 @@
 #include "control/server/api/legacy.h"
 
+#include "base/str.h"
 #include "control/server/api/resource.h"
 #include "control/server/request/fields.h"
-
-#include <stdio.h>
 
 #define ID_BYTES 24
 
@@ -13,13 +12,14 @@ static bool move_id(struct request *req, char id[ID_BYTES], struct reply *rep)
 {
 	json_t *value = json_object_get(request_body(req), "id");
 	int64_t record;
+	int len = -1;
 
 	if (json_is_integer(value))
-		(void)snprintf(id, ID_BYTES, "%" JSON_INTEGER_FORMAT,
-			       json_integer_value(value));
+		len = str_print(id, ID_BYTES, "%" JSON_INTEGER_FORMAT,
+				json_integer_value(value));
 	else if (json_is_string(value) && request_body_is_form(req))
-		(void)snprintf(id, ID_BYTES, "%s", json_string_value(value));
-	else
+		len = str_copy(id, ID_BYTES, json_string_value(value));
+	if (len < 0)
 		field_error(rep, "/id", "must be the number of the record");
 	if (reply_status(rep))
 		return false;

@@ -286,6 +286,8 @@ static void replace(struct request *req, struct reply *rep,
 
 	if (!matches(req, rep, r, id))
 		return;
+	if (r->may_replace && !r->may_replace(req, id, values, rep))
+		return;
 	if (r->updated_at)
 		json_object_set_new(values, "updated_at",
 				    json_integer(next_version(req, r, id)));

@@ -32,6 +32,11 @@ struct resource {
 	int (*detail)(struct request *req, json_t *row);
 	/** Answer 409 if something refers to it; may be NULL. @return true: go on */
 	bool (*may_delete)(struct request *req, int64_t id, struct reply *rep);
+	/** Likewise for a change, 422; as may_delete() between store_edit_begin()
+	 * and the change, so that no other one comes between; may be NULL.
+	 * @param values  of check(), borrowed. @return true: go on */
+	bool (*may_replace)(struct request *req, int64_t id,
+			    const json_t *values, struct reply *rep);
 };
 
 #endif

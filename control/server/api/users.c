@@ -147,20 +147,25 @@ static void set_password(struct request *req, json_t *values, struct reply *rep)
 static void check(struct request *req, json_t *values, struct reply *rep)
 {
 	const bool is_new = strcmp(request_method(req), "POST") == 0;
-	const char *rights =
-		json_string_value(json_object_get(values, "rights"));
-	int64_t id;
 
-	if (!is_new && strcmp(rights, "admin") != 0 && param_id(req, 0, &id) &&
-	    is_last_admin(req, id))
-		field_error(rep, "/rights",
-			    "must stay: this is the last user who may do "
-			    "everything");
 	if (!json_is_null(json_object_get(values, "password")))
 		set_password(req, values, rep);
 	else if (is_new)
 		field_error(rep, "/password", "is missing");
 	json_object_del(values, "password");
+}
+
+static bool may_replace(struct request *req, int64_t id, const json_t *values,
+			struct reply *rep)
+{
+	const char *rights =
+		json_string_value(json_object_get(values, "rights"));
+
+	if (strcmp(rights, "admin") == 0 || !is_last_admin(req, id))
+		return true;
+	field_error(rep, "/rights",
+		    "must stay: this is the last user who may do everything");
+	return false;
 }
 
 static bool may_delete(struct request *req, int64_t id, struct reply *rep)
@@ -182,6 +187,7 @@ const struct resource user_resource = {
 	.updated_at = true,
 	.check = check,
 	.may_delete = may_delete,
+	.may_replace = may_replace,
 };
 
 void user_create(struct request *req, struct reply *rep)

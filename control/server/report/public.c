@@ -210,6 +210,17 @@ static int mask_state(json_t *event)
 	return mask_member(event, "state", false);
 }
 
+/* An agent's own addresses, in its network, too. */
+static void remove_addresses(json_t *call)
+{
+	static const char *const sockets[] = {"rtp", "rtcp"};
+	json_t *path = json_object_get(call, "path");
+
+	for (size_t i = 0; i < sizeof(sockets) / sizeof(*sockets); i++)
+		(void)json_object_del(json_object_get(path, sockets[i]),
+				      "local");
+}
+
 int public_mask(json_t *report)
 {
 	json_t *item;
@@ -220,6 +231,10 @@ int public_mask(json_t *report)
 	json_array_foreach(json_object_get(report, "verdicts"), i, item)
 	{
 		err = err ? err : mask_verdict(item);
+	}
+	json_array_foreach(json_object_get(report, "calls"), i, item)
+	{
+		remove_addresses(item);
 	}
 	json_array_foreach(json_object_get(report, "states"), i, item)
 	{

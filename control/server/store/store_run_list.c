@@ -397,6 +397,7 @@ bool store_run_value(const char *name, const char *value)
 
 /* The SQL condition and its values while they are built. */
 struct builder {
+	bool postgresql;
 	struct buf where;
 	struct db_value params[RECORD_PARAMS_MAX];
 	size_t count;
@@ -415,38 +416,31 @@ static int add_condition(struct builder *b, const char *left,
 			 left, b->count, right);
 }
 
-/* Convert a filter value to stored text: an array of tags to the whole column,
- * any other value to one tag as it is written in the column. */
-static char *tags_value(const char *value, bool *ret_is_array)
-{
-	json_t *tags = json_loads(value, JSON_DECODE_ANY, NULL);
-	char *text = NULL;
-
-	*ret_is_array = json_is_array(tags);
-	if (*ret_is_array) {
-		text = json_dumps(tags, JSON_COMPACT);
-		json_decref(tags);
-		return text;
-	}
-	json_decref(tags);
-	tags = json_string(value);
-	text = json_dumps(tags, JSON_ENCODE_ANY | JSON_COMPACT);
-	json_decref(tags);
-	return text;
-}
-
+/* An array is all tags of a run; any other value is one of them. */
 static int add_tags(struct builder *b, const char *value)
 {
-	bool is_array;
-	char *text = tags_value(value, &is_array);
+	json_t *tags = json_loads(value, 0, NULL);
+	char *text;
 
+	if (!json_is_array(tags)) {
+		json_decref(tags);
+		return add_condition(
+			b,
+			b->postgresql
+				? "EXISTS (SELECT 1 FROM "
+				  "json_array_elements_text(CAST(r.tags_json "
+				  "AS json)) tag(value) WHERE tag.value ="
+				: "EXISTS (SELECT 1 FROM "
+				  "json_each(r.tags_json) tag "
+				  "WHERE tag.value =",
+			db_text(value), ")");
+	}
+	text = json_dumps(tags, JSON_COMPACT);
+	json_decref(tags);
 	if (!text)
 		return -ENOMEM;
 	b->texts[b->text_count++] = text;
-	return is_array ? add_condition(b, "r.tags_json =", db_text(text), "")
-			/* not LIKE, which ignores case */
-			: add_condition(b, "replace(r.tags_json,",
-					db_text(text), ", '') <> r.tags_json");
+	return add_condition(b, "r.tags_json =", db_text(text), "");
 }
 
 /* What the column is, in words that the indexes have: a CASE is in none. The
@@ -515,7 +509,7 @@ int store_run_list(struct store *s, const struct run_query *query,
 		   struct buf *text, int64_t *total)
 {
 	const struct column *order = find_column(query->order_by);
-	struct builder b = {.count = 0};
+	struct builder b = {.postgresql = store_is_shared(s)};
 	struct selection selection;
 	char order_sql[256];
 	int err;

@@ -151,6 +151,28 @@ static void test_a_report_has_no_digit(void **state)
 	json_decref(report);
 }
 
+/* An agent's own addresses of a call's path; the peer's stay. */
+static void test_addresses_of_agents(void **state)
+{
+	json_t *report = json_loads(
+		"{\"calls\":[{\"call\":\"caller-1\"},{\"path\":{\"mode\":\"ice\","
+		"\"rtp\":{\"local_type\":\"host\",\"local\":\"10.1.2.3:5\","
+		"\"remote\":\"192.0.2.1:6\"},\"rtcp\":{\"local\":\"10.1.2.3:7\"}}}"
+		"]}",
+		0, NULL);
+	char *text;
+
+	(void)state;
+	assert_non_null(report);
+	assert_int_equal(public_mask(report), 0);
+	text = json_dumps(report, 0);
+	assert_null(strstr(text, "10.1.2.3"));
+	assert_non_null(strstr(text, "192.0.2.1:6"));
+	assert_non_null(strstr(text, "local_type"));
+	free(text);
+	json_decref(report);
+}
+
 static void test_an_empty_report_stays(void **state)
 {
 	json_t *report = json_loads("{\"run\":{},\"verdicts\":[]}", 0, NULL);
@@ -177,6 +199,7 @@ int main(void)
 		cmocka_unit_test(test_sentences_of_digits),
 		cmocka_unit_test(test_other_sentences_stay),
 		cmocka_unit_test(test_a_report_has_no_digit),
+		cmocka_unit_test(test_addresses_of_agents),
 		cmocka_unit_test(test_an_empty_report_stays),
 		cmocka_unit_test(test_ceiling),
 	};
