@@ -3,7 +3,7 @@
 
 After WARM_UP minutes, in which heaps and rings grow to the size of the load, what each engine holds is compared with
 what it holds MINUTES later: private memory (smaps), descriptors and threads. In the middle of the warm-up both engines
-are stopped for 0.2 s: a shared machine does that to them now and then, calls last longer then and records wait, and
+are stopped for 1.2 s: a shared machine does that to them now and then, calls last longer then and records wait, and
 the memory for them would look like a leak if it were taken later. What each ended call leaves behind is counted
 exactly by bench-memory.py. At the end the totals of both sides are compared: calls, their packets, and the engine's own
 counts. A line a minute shows calls, memory, descriptors, processor time and lateness.
@@ -39,7 +39,7 @@ def _load(name):
 calls_bench, memory_bench = _load("bench-calls"), _load("bench-memory")
 GROWTH_MAX_KIB = 1000
 INTERVAL_S = 10
-STALL_S = 0.2
+STALL_S = 1.2
 DROPPED = ("receive_queue_drops", "ring_drops", "send_errors", "packets_unsent")
 ROUTE_SOCKETS = 1   # an engine keeps the socket with which it asks for a route, once it had a call
 STEADY_SAMPLES = 3  # the median of as many, the last ones before the limits of the time that is judged
