@@ -122,7 +122,7 @@ static void add_failure(const struct conditions_params *k, json_t *list)
 {
 	char method[STR_DECIMAL_BYTES], value[40];
 
-	if (!k->expect_failure)
+	if (!k->expect_failure || !k->summary->code)
 		return;
 	str_decimal(method, k->summary->code);
 	str_print(value, sizeof(value), "SIP/2.0 %u", k->summary->code);

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "sip/body/dtmf_info.h"
 
 #define STEPS_MAX (DIALOGS_MESSAGES_MAX + DIALOGS_DIGITS_MAX)
 /* Digits whose gaps are shorter are one order of `dtmf`. */
@@ -98,27 +99,24 @@ static struct step *add(struct maker *k, const struct dialogs_message *m,
 	return s;
 }
 
-/* Signal=5 of application/dtmf-relay, or the digit alone. @return 0: none */
+/* The digit of an INFO as the agent reads it. @return 0: none */
 static char info_digit(const char *text, const char **ret_mode)
 {
+	static const char relay[] = "application/dtmf-relay";
 	const char *body = sip_text_body(text);
-	const char *signal = strcasestr(body, "signal=");
 	char type[SIP_TEXT_BYTES];
-	const char *p;
+	struct dtmf_info info;
+	size_t len;
 
 	if (!sip_text_header(text, "Content-Type", 0, type))
 		return 0;
-	if (strncasecmp(type, "application/dtmf-relay", 22) == 0 && signal) {
-		*ret_mode = "info";
-		p = signal + 7;
-	} else if (strncasecmp(type, "application/dtmf", 16) == 0) {
-		*ret_mode = "info-dtmf";
-		p = body;
-	} else {
+	len = strcspn(type, "; \t");
+	if (dtmf_info_parse(&info, type, len, body, strlen(body)))
 		return 0;
-	}
-	p += strspn(p, " ");
-	return *p && strchr("0123456789*#ABCD", *p) ? *p : 0;
+	*ret_mode = strncasecmp(type, relay, sizeof(relay) - 1) == 0
+			    ? "info"
+			    : "info-dtmf";
+	return info.digit;
 }
 
 static void take_reinvite(struct maker *k, const struct dialogs_message *m)
@@ -196,11 +194,12 @@ static void take_text(struct maker *k, const struct dialogs_message *m)
 {
 	char text[SIP_TEXT_BYTES];
 
-	if (str_copy(text, sizeof(text), sip_text_body(m->text)) ||
-	    strstr(text, "{{") || text[strcspn(text, "\r\n")]) {
+	if (str_copy(text, sizeof(text), sip_text_body(m->text)) || !text[0] ||
+	    strstr(text, "{{") || text[strcspn(text, "\r\n\t")]) {
 		script_note(k->notes,
 			    "A MESSAGE of the caller at %.1f s is not carried "
-			    "over: it is long or has several lines.",
+			    "over: it is empty, long, or has several lines or "
+			    "a tabulator.",
 			    seconds(k, m->ns));
 		return;
 	}

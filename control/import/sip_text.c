@@ -70,7 +70,7 @@ static void unfold(char *value)
 	char *to = value;
 
 	for (const char *p = value; *p;) {
-		if (*p != '\r' && *p != '\n') {
+		if (!strchr("\t\r\n", *p)) {
 			*to++ = *p++;
 			continue;
 		}
@@ -263,7 +263,11 @@ static void begin_audio(struct sip_audio *a, const char *p, const char *end)
 	blank = memchr(p, ' ', (size_t)(end - p));
 	if (!blank)
 		return;
-	if (memmem(p, (size_t)(blank - p), "SAVP", 4))
+	if (memmem(p, (size_t)(blank - p), "UDP/TLS/", 8))
+		a->keys = SIP_TEXT_DTLS;
+	else if (a->keys !=
+			 SIP_TEXT_DTLS && /* by a fingerprint of the session */
+		 memmem(p, (size_t)(blank - p), "SAVP", 4))
 		a->keys = SIP_TEXT_SDES_MANDATORY;
 	read_formats(a, blank + 1, end);
 }
@@ -276,14 +280,16 @@ static void read_connection(struct sip_audio *a, const char *p, const char *end)
 	if (end - p < 8 || !copy_trimmed(text, sizeof(text), p + 7,
 					 p + 7 + strcspn(p + 7, "/ \r\n")))
 		return;
-	if (p[5] == '6' && inet_pton(AF_INET6, text, a->address.bytes) == 1)
+	if (p[5] == '6' && inet_pton(AF_INET6, text, a->address.bytes) == 1) {
 		a->has_address = true;
+		a->no_address = false;
+	}
 	if (p[5] != '4' || inet_pton(AF_INET, text, four) != 1)
 		return;
 	address_set_ipv4(&a->address, four);
 	a->has_address = true;
-	if (strcmp(text, "0.0.0.0") == 0)
-		a->direction = SIP_TEXT_HELD;
+	/* that of the media replaces that of the session */
+	a->no_address = strcmp(text, "0.0.0.0") == 0;
 }
 
 /* rtpmap:101 telephone-event/8000[/1] */
@@ -362,6 +368,8 @@ static void read_attribute(struct sip_audio *a, const char *p, const char *end)
 	} else if (strncmp(p, "ptime:", 6) == 0) {
 		ms = strtoul(p + 6, NULL, 10);
 		a->ptime_ms = ms <= 1000 ? (uint32_t)ms : 0;
+	} else if (n >= 8 && strncmp(p, "sendrecv", 8) == 0) {
+		a->direction = SIP_TEXT_SENDRECV;
 	} else if (n >= 8 && strncmp(p, "sendonly", 8) == 0) {
 		a->direction = SIP_TEXT_HELD;
 	} else if (n >= 8 && strncmp(p, "inactive", 8) == 0) {
@@ -423,6 +431,8 @@ bool sip_text_audio(const char *text, struct sip_audio *ret)
 		}
 	}
 	drop_no_codecs(&a);
+	if (a.no_address)
+		a.direction = SIP_TEXT_HELD;
 	if (found)
 		*ret = a;
 	return found;

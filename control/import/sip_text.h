@@ -81,6 +81,7 @@ struct sip_audio {
 	uint8_t event_pt;
 	uint32_t event_hz;
 	bool has_address;
+	bool no_address; /* 0.0.0.0 */
 	struct address address;
 	uint16_t port;
 	uint32_t ptime_ms; /* 0: not said */
