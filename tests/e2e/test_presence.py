@@ -80,6 +80,27 @@ def test_unsolicited(build, ports):
     assert [s for s, _ in texts(phone, "MWI_NOTIFY")] == ["MWI_NOTIFY"]
 
 
+# ---- accounts of one name ----
+
+def test_one_name_in_two_domains(build, ports):
+    """Each of them publishes a document of its own, and ends that."""
+    def answer(request):
+        return request.reply(200, "OK", f"SIP-ETag: {request.header('call-id')}", f"Expires: {request.header('expires')}")
+
+    publish = {"type": "publish", "presence": "open", "expires": 60, "target": target("127.0.0.1", ports.sip),
+               "credentials": [{"username": "1001", "password": "x", "domain": d} for d in ("a.example", "b.example")]}
+    with SipPeer(ports.sip, answer) as peer, \
+            Engine(build, "caller", [[publish], [{**publish, "expires": 0}]], ports) as phone:
+        for step in (0, 1):
+            phone.step(step)
+        phone.end()
+        assert not peer.errors and phone.asserts() == []
+    sent = once(phone.sent("PUBLISH"))
+    expires = {domain: [re.search(r"Expires: (\d+)", m)[1] for m in sent if f"From: <sip:1001@{domain}>" in m]
+               for domain in ("a.example", "b.example")}
+    assert expires == {"a.example": ["60", "0"], "b.example": ["60", "0"]}, sent
+
+
 # ---- kamailio ----
 
 

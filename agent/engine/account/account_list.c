@@ -16,6 +16,24 @@ const char *account_name(const struct account *a)
 	return a->credential ? a->credential->username : UNREGISTERED_USER;
 }
 
+static bool text_is_same(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+bool account_is_same(const struct account *a, const struct account *b)
+{
+	static const struct wire_credential none;
+	const struct wire_credential *one =
+		a->credential ? a->credential : &none;
+	const struct wire_credential *other =
+		b->credential ? b->credential : &none;
+
+	return strcmp(account_name(a), account_name(b)) == 0 &&
+	       text_is_same(one->domain, other->domain) &&
+	       text_is_same(one->auth_username, other->auth_username);
+}
+
 static const char *transport_name(enum wire_transport t)
 {
 	return t == WIRE_UDP ? "UDP" : t == WIRE_TCP ? "TCP" : "TLS";

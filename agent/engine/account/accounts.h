@@ -93,6 +93,9 @@ void *account_owner(const struct account *a);
 struct sip_account *account_sip(const struct account *a);
 /** Its user name, or "offhook". */
 const char *account_name(const struct account *a);
+/** Whether the accounts of two actions are of one user: a name may be that of several,
+ * in different domains. */
+bool account_is_same(const struct account *a, const struct account *b);
 /** Write name, target and transport: "1002 at 127.0.0.1:5070 over UDP" */
 void account_where(const struct account *a, char *dst, size_t size);
 /** Its number within its action, from 0. */

@@ -242,8 +242,7 @@ static struct watch *watch_find(const struct actions *actions,
 		if (!w->ending && w->action->type == a->type &&
 		    w->action->package == a->package &&
 		    strcmp(w->uri, uri) == 0 &&
-		    strcmp(account_name(w->account), account_name(account)) ==
-			    0)
+		    account_is_same(w->account, account))
 			return w;
 	}
 	return NULL;
