@@ -201,6 +201,11 @@ def test_command_line_refuses(tmp_path):
             done = set_password(c, "somebody12", password)
             assert done.returncode == 1 and words in done.stderr, done.stderr
         assert set_password(c, "a", PASSWORD, "--rights", "root").returncode == 2
+        for words in (["--rights", "read"], ["--check-config", "--create-key", "x"],
+                      ["--check-health", "--set-password", "x"]):
+            done = subprocess.run([c.program, "--config", c.conf_file, *words], stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, timeout=60, check=False)
+            assert (done.returncode, done.stdout) == (2, "") and "usage:" in done.stderr, done
         assert set_password(c, "", PASSWORD).returncode == 1
     finally:
         c.close()
