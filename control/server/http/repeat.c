@@ -90,7 +90,8 @@ static void call_handler(const struct route *route, struct request *req,
 }
 
 /* The Idempotency-Key is kept if the request was carried out. A refused request
- * changed nothing: it may be corrected and sent with the same key. */
+ * changed nothing: it may be corrected and sent with the same key. One that failed
+ * after it had started a run keeps its key, too. */
 static void serve_claimed(const struct route *route, struct request *req,
 			  struct reply *rep, const struct idempotency *i)
 {

@@ -147,7 +147,8 @@ int store_idempotency_drop(struct store *s, const struct idempotency *i)
 	*store_claim(s) = NULL;
 	return change(s,
 		      "DELETE FROM idempotency WHERE key_id = $1 AND "
-		      "name = $2 AND created_at = $3 AND status IS NULL",
+		      "name = $2 AND created_at = $3 AND status IS NULL "
+		      "AND started IS NULL",
 		      params, 3);
 }
 

@@ -49,7 +49,9 @@ int store_idempotency_claim(struct store *s, struct idempotency *i,
 int store_idempotency_finish(struct store *s, const struct idempotency *i,
 			     unsigned status, json_t *response);
 
-/** Free the key of a claimed request that changed nothing. @return 0; -EIO */
+/** Free the key of a claimed request that failed. It is kept if the request has
+ * started a run nevertheless: the answer to its COMMIT may have been lost.
+ * @return 0; -EIO */
 int store_idempotency_drop(struct store *s, const struct idempotency *i);
 
 #endif
