@@ -2,6 +2,7 @@
 
 #include "control/server/store/record_db.h"
 #include "control/server/store/store_lease_db.h"
+#include "control/server/store/store_run_internal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -80,25 +81,29 @@ static int uuid_row(const struct db_value *row, size_t columns, void *arg)
 	return str_copy(arg, UUID_TEXT_BYTES, row[0].bytes) < 0 ? -EIO : 0;
 }
 
+/* Events of schedule $1 whose run or project run is not over, with its UUID: of
+ * further attempts (retries_on_failure) the one that is in progress. */
+#define IN_PROGRESS                                                  \
+	"WITH RECURSIVE attempt (event_id, session_id) AS ("         \
+	"SELECT id, session_id FROM schedule_event "                 \
+	"WHERE schedule_id = $1 AND session_id IS NOT NULL "         \
+	"UNION SELECT a.event_id, r.session_id FROM attempt a "      \
+	"JOIN run r ON r.retry_of = a.session_id), "                 \
+	"in_progress (event_id, uuid) AS ("                          \
+	"SELECT a.event_id, r.session_id FROM run r JOIN attempt a " \
+	"ON r.session_id = a.session_id WHERE NOT (" RUN_OVER ") "   \
+	"UNION ALL SELECT e.id, p.uuid FROM project_run p "          \
+	"JOIN schedule_event e ON e.project_run_uuid = p.uuid "      \
+	"WHERE e.schedule_id = $1 AND p.status = 'running') "
+
 int store_schedule_busy(struct store *s, int64_t id,
 			char ret[static UUID_TEXT_BYTES])
 {
 	const struct db_value param = DB_I(id);
 
-	return db_query(
-		store_reader(s),
-		"WITH RECURSIVE mine (session_id) AS ("
-		"SELECT session_id FROM schedule_event "
-		"WHERE schedule_id = $1 AND session_id IS NOT NULL "
-		"UNION SELECT r.session_id FROM mine m "
-		"JOIN run r ON r.retry_of = m.session_id) "
-		"SELECT r.session_id FROM run r JOIN mine m "
-		"ON r.session_id = m.session_id "
-		"WHERE r.phase <> 'done' OR r.retry_state = 'due' "
-		"UNION ALL SELECT p.uuid FROM project_run p "
-		"JOIN schedule_event e ON e.project_run_uuid = p.uuid "
-		"WHERE e.schedule_id = $1 AND p.status = 'running' LIMIT 1",
-		&param, 1, uuid_row, ret);
+	return db_query(store_reader(s),
+			IN_PROGRESS "SELECT uuid FROM in_progress LIMIT 1",
+			&param, 1, uuid_row, ret);
 }
 
 /* ---- turns ---- */
@@ -126,10 +131,13 @@ static int add_event(struct db *db, const struct schedule_turn *turn,
 
 	if (err < 0)
 		return err;
+	/* an event is the only link from its schedule to its run */
 	err = lease_exec(db,
+			 IN_PROGRESS
 			 "DELETE FROM schedule_event WHERE schedule_id = $1 "
 			 "AND id <= (SELECT id FROM schedule_event WHERE "
-			 "schedule_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)",
+			 "schedule_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2) "
+			 "AND id NOT IN (SELECT event_id FROM in_progress)",
 			 LEASE_PARAMS(old));
 	return err < 0 ? err : 0;
 }

@@ -15,7 +15,7 @@
 struct db;
 struct store;
 
-/* Events kept per schedule; older ones are deleted. */
+/* Events kept per schedule; older ones are deleted when their run is over. */
 #define SCHEDULE_EVENTS_MAX 100
 
 /* A schedule that is due. */

@@ -1,12 +1,14 @@
 #include "lease_bench.h"
 
 #include "control/server/run/run.h"
+#include "control/server/store/db_postgresql.h"
 #include "control/server/store/store_db.h"
 #include "control/wire/share.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -65,6 +67,21 @@ void bench_open_at(struct bench *b, const char *database, int64_t capacity)
 	}
 }
 
+void bench_open_either(struct bench *b, int64_t capacity)
+{
+	const char *uri = getenv("OFFHOOK_TEST_DATABASE");
+	struct db *db;
+
+	if (uri) {
+		assert_int_equal(db_postgresql_open(&db, uri, false), 0);
+		assert_int_equal(db_script(db, "DROP SCHEMA public CASCADE;"
+					       "CREATE SCHEMA public;"),
+				 0);
+		db_close(db);
+	}
+	bench_open_at(b, uri, capacity);
+}
+
 void bench_close(struct bench *b)
 {
 	store_free(b->store);
@@ -89,9 +106,8 @@ static struct run_role role_of(const char *role)
 static void run_create(struct bench *b, struct run_role *roles,
 		       size_t role_count)
 {
-	char session[UUID_TEXT_BYTES];
 	struct run_new run = {
-		.session_id = session,
+		.session_id = b->session_id,
 		.test = json_pack("{s:i, s:s, s:s, s:i, s:s, s:i, s:s, s:[], "
 				  "s:s}",
 				  "id", 1, "name", "t", "scenario", "s",
@@ -108,7 +124,7 @@ static void run_create(struct bench *b, struct run_role *roles,
 	};
 
 	b->role_count = role_count;
-	uuid_make(session);
+	uuid_make(b->session_id);
 	assert_int_equal(store_run_create(b->store, &run, &b->run_id), 0);
 	json_decref(run.test);
 	json_decref(run.conditions);

@@ -22,8 +22,9 @@ struct bench {
 	struct database *database;
 	struct store *store;
 	int64_t agents[2];
-	int64_t run_id;     /* the last run */
-	size_t role_count;  /* of the last run */
+	int64_t run_id;                   /* the last run */
+	char session_id[UUID_TEXT_BYTES]; /* likewise */
+	size_t role_count;                /* of the last run */
 	bool allow_reduced; /* of bench_run_shards(); false at the start */
 };
 
@@ -35,6 +36,9 @@ void bench_open(struct bench *b, int64_t capacity);
 /** As bench_open(), in an empty database. @param database  of database_open();
  * NULL: a file that bench_close() removes */
 void bench_open_at(struct bench *b, const char *database, int64_t capacity);
+/** As bench_open(), in the PostgreSQL database whose URI OFFHOOK_TEST_DATABASE has,
+ * which is emptied; in a file if that is not set */
+void bench_open_either(struct bench *b, int64_t capacity);
 void bench_close(struct bench *b);
 
 /** Execute a statement. */

@@ -5,7 +5,6 @@
 #include "lease_bench.h"
 
 #include "base/buf.h"
-#include "control/server/store/db_postgresql.h"
 #include "control/server/store/store_db.h"
 #include "control/server/store/store_ingest.h"
 #include "control/server/store/store_point.h"
@@ -30,19 +29,10 @@ struct fixture {
 
 static int setup(void **state)
 {
-	const char *uri = getenv("OFFHOOK_TEST_DATABASE");
 	struct fixture *f = calloc(1, sizeof(*f));
-	struct db *db;
 
 	*state = f;
-	if (uri) {
-		assert_int_equal(db_postgresql_open(&db, uri, false), 0);
-		assert_int_equal(db_script(db, "DROP SCHEMA public CASCADE;"
-					       "CREATE SCHEMA public;"),
-				 0);
-		db_close(db);
-	}
-	bench_open_at(&f->b, uri, 4);
+	bench_open_either(&f->b, 4);
 	bench_run_alone(&f->b);
 	f->jobs = bench_start(&f->b, T0);
 	f->upload = (struct ingest){.agent_id = f->b.agents[0],
