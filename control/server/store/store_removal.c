@@ -60,6 +60,33 @@ int removal_add(struct db *db, int64_t run_id, const char *kind)
 	return err < 0 ? err : 0;
 }
 
+static int uuid_row(const struct db_value *row, size_t columns, void *arg)
+{
+	(void)columns;
+	return str_copy(arg, UUID_TEXT_BYTES, row[0].bytes) ? -EIO : 0;
+}
+
+/* The event of the schedule that started the run gets the next attempt, which may be
+ * in progress: the schedule finds it by the chain of attempts that begins there. */
+static int hand_on_event(struct db *db, const struct db_value *run_id)
+{
+	char next[UUID_TEXT_BYTES];
+	int rows = db_query(db,
+			    "SELECT n.session_id FROM run r JOIN run n ON "
+			    "n.retry_of = r.session_id WHERE r.id = $1",
+			    run_id, 1, uuid_row, next);
+
+	if (rows <= 0)
+		return rows;
+	const struct db_value params[] = {*run_id, db_text(next)};
+
+	return db_query(db,
+			"UPDATE schedule_event SET session_id = $2 WHERE "
+			"session_id = (SELECT session_id FROM run WHERE "
+			"id = $1)",
+			params, 2, NULL, NULL);
+}
+
 int run_mark_deleted(struct db *db, int64_t run_id)
 {
 	static const char *const statements[] = {
@@ -74,9 +101,11 @@ int run_mark_deleted(struct db *db, int64_t run_id)
 		"DELETE FROM thinning WHERE run_id = $1",
 	};
 	const struct db_value param = DB_I(run_id);
-	int err = execute(db, statements,
-			  sizeof(statements) / sizeof(*statements), &param);
+	int err = hand_on_event(db, &param);
 
+	if (err >= 0)
+		err = execute(db, statements,
+			      sizeof(statements) / sizeof(*statements), &param);
 	/* also for a run without a verdict: totals of runs are kept by it */
 	if (err >= 0)
 		err = db_query(db,
@@ -172,12 +201,6 @@ static int delete_series(struct db *db, int64_t run_id, int64_t *left)
 	return delete_of(db, OF_RUN("series"), DB_I(run_id), left);
 }
 
-static int lease_row(const struct db_value *row, size_t columns, void *arg)
-{
-	(void)columns;
-	return str_copy(arg, UUID_TEXT_BYTES, row[0].bytes) ? -EIO : 0;
-}
-
 /* Which uploads arrived, then the leases. */
 static int delete_leases(struct db *db, int64_t run_id, int64_t *left)
 {
@@ -190,7 +213,7 @@ static int delete_leases(struct db *db, int64_t run_id, int64_t *left)
 		int rows = db_query(db,
 				    "SELECT id FROM lease WHERE run_id = $1 "
 				    "ORDER BY id LIMIT 1",
-				    &run, 1, lease_row, id);
+				    &run, 1, uuid_row, id);
 
 		if (rows <= 0)
 			return rows;

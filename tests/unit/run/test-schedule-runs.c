@@ -12,6 +12,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -108,7 +109,7 @@ static void expect_events(struct fixture *f, size_t count)
 static void run_again(struct fixture *f)
 {
 	bench_sql(&f->b, "UPDATE run SET phase = 'done', status = 'failed', "
-			 "retry_state = 'started'");
+			 "retry_state = 'started' WHERE phase <> 'done'");
 	bench_run(&f->b);
 	bench_sql(&f->b,
 		  "UPDATE run SET retry_of = (SELECT session_id FROM run r "
@@ -163,6 +164,49 @@ static void test_project_run_is_found_after_many_skipped_turns(void **state)
 	expect_events(f, SCHEDULE_EVENTS_MAX);
 }
 
+static char *event_run(struct fixture *f)
+{
+	json_t *events;
+	char *session_id;
+
+	assert_int_equal(store_schedule_history(f->b.store, 1, 1, &events), 0);
+	session_id = strdup(json_string_value(
+		json_object_get(json_array_get(events, 0), "session_id")));
+	json_decref(events);
+	return session_id;
+}
+
+/* Whichever is deleted first, the schedule knows of the attempt in progress. */
+static void test_earlier_attempts_are_deleted(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 2; i++) {
+		int64_t ended[2];
+		char *session_id;
+
+		bench_run(&f->b);
+		take(f, NULL);
+		for (int k = 0; k < 2; k++) {
+			ended[k] = f->b.run_id;
+			run_again(f);
+		}
+		for (int k = 0; k < 2; k++) {
+			assert_int_equal(
+				store_run_delete(f->b.store, ended[i ^ k]), 0);
+			expect_busy(f, f->b.session_id);
+		}
+		session_id = event_run(f);
+		assert_string_equal(session_id, f->b.session_id);
+		free(session_id);
+		bench_sql(&f->b,
+			  "UPDATE run SET phase = 'done', status = 'passed' "
+			  "WHERE phase <> 'done'");
+		assert_int_equal(store_run_delete(f->b.store, f->b.run_id), 0);
+		expect_busy(f, NULL);
+	}
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -170,6 +214,7 @@ int main(void)
 		CASE(test_run_is_found_after_many_skipped_turns),
 		CASE(test_attempt_is_found_after_many_skipped_turns),
 		CASE(test_project_run_is_found_after_many_skipped_turns),
+		CASE(test_earlier_attempts_are_deleted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
