@@ -532,10 +532,14 @@ static int run_outcome(struct db *db, const struct lease_view *v,
 		       const char *lease_id, const struct lease_end *end,
 		       int64_t now)
 {
+	const bool stopped = strcmp(end->outcome, "stopped") == 0;
 	const char *reason = end->reason;
 	char text[1100];
 
 	if (strcmp(end->outcome, "completed") == 0)
+		return 0;
+	/* it was cancelled: its results are judged, and no shard is lost */
+	if (stopped && strcmp(v->phase, "stopping") == 0)
 		return 0;
 	if (strcmp(end->outcome, "failed") == 0) {
 		if (!reason[0])
@@ -545,8 +549,7 @@ static int run_outcome(struct db *db, const struct lease_view *v,
 		return lease_run_stopping(db, v->run_id, "failed", text, now);
 	}
 	if (!reason[0])
-		reason = strcmp(end->outcome, "stopped") == 0
-				 ? "the agent stopped the job by itself"
+		reason = stopped ? "the agent stopped the job by itself"
 				 : "the agent gave no reason";
 	snprintf(text, sizeof(text), "%s: the agent could not carry on: %s",
 		 v->whose, reason);

@@ -434,6 +434,72 @@ static void test_results_of_a_lost_shard_are_not_judged(void **state)
 	bench_close(&b);
 }
 
+static void finish_shard(struct bench *b, int agent, json_t *const jobs[2],
+			 const char *outcome)
+{
+	const struct lease_times times = bench_times(T0 + 2000);
+	const struct lease_end end = {outcome, "because", 0};
+	json_t *missing = NULL;
+
+	assert_int_equal(lease_finish(b->store, b->agents[agent],
+				      bench_lease(jobs[agent], 0), &end, &times,
+				      &missing),
+			 0);
+}
+
+static void test_shard_that_was_cancelled_is_not_lost(void **state)
+{
+	json_t *jobs[2], *shards;
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, 4);
+	b.allow_reduced = true;
+	start_shards(&b, jobs);
+	assert_int_equal(store_run_stop(b.store, b.run_id, T0 + 1000), 0);
+	for (int i = 0; i < 2; i++) {
+		finish_shard(&b, i, jobs, "stopped");
+		bench_expect(&b, "CAST(shards_lost AS TEXT)", "0");
+	}
+	shards = shards_of(&b);
+	for (size_t i = 0; i < 2; i++) {
+		assert_string_equal(
+			json_string_value(of_shard(shards, i, "state")),
+			"finished");
+		json_decref(jobs[i]);
+	}
+	json_decref(shards);
+	assert_int_equal(bench_sweep(&b, T0 + 3000, 0), 1);
+	bench_expect(&b, "status", "stopped");
+	bench_close(&b);
+}
+
+/* It was cancelled because another one failed; the fault of the tester that it had
+ * reported counts. */
+static void test_results_of_a_cancelled_shard_are_judged(void **state)
+{
+	json_t *jobs[2];
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, 4);
+	b.allow_reduced = true;
+	start_shards(&b, jobs);
+	finish_shard(&b, 1, jobs, "failed");
+	bench_expect(&b, "phase", "stopping");
+	upload(&b, 0, jobs, INGEST_EVENTS,
+	       "[{\"t\":1,\"kind\":\"flaw\",\"name\":\"disk_full\","
+	       "\"count\":1,\"text\":\"the disk is full\"}]");
+	finish_shard(&b, 0, jobs, "stopped");
+	assert_int_equal(bench_sweep(&b, T0 + 3000, 0), 1);
+	bench_expect(&b, "status", "errored");
+	bench_expect(&b, "result_description", "the disk is full");
+	bench_expect(&b, "CAST(shards_lost AS TEXT)", "0");
+	json_decref(jobs[0]);
+	json_decref(jobs[1]);
+	bench_close(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -447,6 +513,8 @@ int main(void)
 		cmocka_unit_test(test_run_ends_with_its_last_shard),
 		cmocka_unit_test(test_shard_that_cannot_carry_on_is_lost),
 		cmocka_unit_test(test_results_of_a_lost_shard_are_not_judged),
+		cmocka_unit_test(test_shard_that_was_cancelled_is_not_lost),
+		cmocka_unit_test(test_results_of_a_cancelled_shard_are_judged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
