@@ -194,6 +194,29 @@ static int incapable(struct db *db, const struct waiting_row *w,
 	return err;
 }
 
+/* Whether an agent of the pool that takes no jobs now may do so soon: it was seen
+ * within claim_timeout, as one that restarts, or it could not be seen. One that its
+ * operator lets drain does not count: that may last.
+ * @return 1; 0; -EIO */
+static int may_come_back(struct db *db, const struct waiting_row *w,
+			 const struct sweep_times *times)
+{
+	const bool grace = times->now < times->grace_until;
+	const struct db_value params[] = {
+		DB_I(w->run_id), DB_I(times->now - times->lease_ms),
+		DB_I(grace ? 0 : times->now - times->claim_timeout_ms)};
+	int64_t count;
+	int err = lease_integer(
+		db,
+		"SELECT count(*) FROM agent WHERE id IN (SELECT agent_id FROM "
+		"agent_serves WHERE pool_id = (SELECT agentpool_id FROM run "
+		"WHERE id = $1)) AND held = 0 AND last_seen > $3 AND NOT "
+		"(" AGENT_TAKES_JOBS "AND last_seen > $2)",
+		LEASE_PARAMS(params), &count);
+
+	return err < 0 ? err : count > 0;
+}
+
 static int give_up(struct db *db, const struct waiting_row *w,
 		   const struct sweep_times *times)
 {
@@ -222,6 +245,8 @@ static int give_up(struct db *db, const struct waiting_row *w,
 			 w->pool, w->capacity, w->roles);
 	else if ((err = incapable(db, w, times, text, sizeof(text))) <= 0)
 		return err; /* the agents are busy: the run is placed later */
+	if (w->online && (err = may_come_back(db, w, times)) != 0)
+		return err < 0 ? err : 0;
 	return lease_run_stopping(db, w->run_id, "error", text, times->now);
 }
 

@@ -341,6 +341,125 @@ static void test_run_no_agent_was_seen(void **state)
 	bench_close(&b);
 }
 
+static void poll_for(struct bench *b, int agent, int64_t free_jobs, int64_t now,
+		     size_t jobs)
+{
+	json_t *got = bench_poll(b, b->store, agent, free_jobs, now);
+
+	assert_int_equal(json_array_size(got), jobs);
+	json_decref(got);
+}
+
+/* One of two agents is seen again before the other one: together they take the run. */
+static void test_run_of_two_agents_not_seen(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	for (int shards = 0; shards < 2; shards++) {
+		bench_open(&b, 1);
+		if (shards)
+			bench_run_shards(&b, 2, 2);
+		else
+			bench_run(&b);
+		poll_for(&b, 0, 1, T0 + 95000, 0);
+		bench_sweep(&b, T0 + 95001, T0 + 150000);
+		bench_expect(&b, "phase", "queued");
+		poll_for(&b, 1, 1, T0 + 100000, 1);
+		poll_for(&b, 0, 1, T0 + 100001, 1);
+		bench_close(&b);
+	}
+}
+
+static void disconnect(struct bench *b, int agent, int64_t now)
+{
+	const struct lease_times times = bench_times(now);
+	const struct lease_leave leave = {.agent_id = b->agents[agent],
+					  .instance = "before"};
+	bool deleted;
+
+	assert_int_equal(lease_disconnect(b->store, &leave, &times, &deleted),
+			 0);
+}
+
+/* Agent 0 is busy with a run, the next one needs both agents. @return its jobs */
+static json_t *occupy_agent(struct bench *b, bool shards)
+{
+	const struct lease_times times = bench_times(T0 + 100000);
+	json_t *jobs;
+
+	if (shards)
+		bench_run(b);
+	else
+		bench_run_alone(b);
+	jobs = bench_poll(b, b->store, 0, 2, T0 + 100000);
+	assert_int_equal(json_array_size(jobs), b->role_count);
+	for (size_t i = 0; i < b->role_count; i++)
+		assert_int_equal(lease_start(b->store, b->agents[0],
+					     bench_lease(jobs, i), 0, &times),
+				 0);
+	if (shards)
+		bench_run_shards(b, 2, 2);
+	else
+		bench_run(b);
+	return jobs;
+}
+
+/* A run waits for a busy agent while the other one is restarted. */
+static void test_run_waits_for_an_agent_that_restarts(void **state)
+{
+	const struct lease_times times = bench_times(T0 + 130000);
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		const bool shards = i & 1, comes_back = i & 2;
+		const char *command;
+		struct bench b;
+		json_t *busy;
+
+		bench_open(&b, shards ? 2 : 1);
+		busy = occupy_agent(&b, shards);
+		poll_for(&b, 1, 1, T0 + 100001, 0);
+		bench_sweep(&b, T0 + 100002, 0);
+		bench_expect(&b, "phase", "queued");
+		disconnect(&b, 1, T0 + 101000);
+		bench_sweep(&b, T0 + 101001, 0);
+		bench_expect(&b, "phase", "queued");
+		assert_int_equal(lease_renew(b.store, b.agents[0],
+					     bench_lease(busy, 0), 0.5, NULL,
+					     &times, &command),
+				 0);
+		bench_sweep(&b, T0 + 130999, 0);
+		bench_expect(&b, "phase", "queued");
+		if (comes_back)
+			poll_for(&b, 1, 1, T0 + 130999, 0);
+		bench_sweep(&b, T0 + 131000, 0);
+		bench_expect(&b, "status", comes_back ? "running" : "errored");
+		bench_expect(&b, "result_description",
+			     comes_back ? ""
+			     : shards   ? "needs 2 different agents"
+					: "can take 1 jobs together");
+		json_decref(busy);
+		bench_close(&b);
+	}
+}
+
+/* An agent that its operator lets drain does not come back by itself. */
+static void test_run_does_not_wait_for_an_agent_that_is_held(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, 1);
+	bench_run(&b);
+	bench_sql(&b, "UPDATE agent SET held = 1 WHERE name = 'two'");
+	poll_for(&b, 0, 1, T0 + 30000, 0);
+	poll_for(&b, 1, 1, T0 + 30000, 0);
+	bench_sweep(&b, T0 + 30000, T0 + 60000);
+	bench_expect(&b, "result_description", "can take 1 jobs together");
+	bench_close(&b);
+}
+
 static void test_run_failed_outcome_wins_over_later_errors(void **state)
 {
 	struct bench b;
@@ -562,6 +681,10 @@ int main(void)
 		cmocka_unit_test(test_run_that_does_not_stop_is_taken_away),
 		cmocka_unit_test(test_run_no_agent),
 		cmocka_unit_test(test_run_no_agent_was_seen),
+		cmocka_unit_test(test_run_of_two_agents_not_seen),
+		cmocka_unit_test(test_run_waits_for_an_agent_that_restarts),
+		cmocka_unit_test(
+			test_run_does_not_wait_for_an_agent_that_is_held),
 		cmocka_unit_test(
 			test_run_failed_outcome_wins_over_later_errors),
 		cmocka_unit_test(test_barrier_one_instant_for_all),
