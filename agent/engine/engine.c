@@ -371,19 +371,24 @@ static void peer_lost(struct engine *e)
 
 void engine_flush(struct engine *e)
 {
-	int left = wire_channel_flush(e->channel);
+	bool writing = e->phase == ENGINE_WRITING;
+	int left = writing ? engine_end_results(e) : 0;
 
+	if (left == 0)
+		left = wire_channel_flush(e->channel);
 	if (left < 0) {
 		peer_lost(e);
 		return;
 	}
-	if (left == 0 && e->phase == ENGINE_WRITING) {
+	if (left == 0 && e->finish_sent) {
 		e->exit_code = 0;
 		sip_loop_stop();
 		return;
 	}
+	/* what did not fit into the channel may do so when it is empty */
 	fd_listen(wire_channel_fd(e->channel),
-		  FD_READ | (left > 0 ? FD_WRITE : 0), channel_handler, e);
+		  FD_READ | (left > 0 || writing ? FD_WRITE : 0),
+		  channel_handler, e);
 }
 
 static void channel_read(struct engine *e)

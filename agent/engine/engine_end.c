@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/str.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -128,6 +129,26 @@ static void write_overdue(void *arg)
 	sip_loop_stop();
 }
 
+int engine_end_results(struct engine *e)
+{
+	int err = 0;
+
+	/* Restart the time limit: it applies to a supervisor that takes nothing. */
+	mono_timer_start(&e->tmr_end, ENGINE_WRITE_MS, write_overdue, e);
+	if (e->finish_sent)
+		return 0;
+	err = report_flush(e->report);
+	if (!err)
+		err = report_finish(e->report);
+	e->finish_sent = !err;
+	if (err == -ENOBUFS)
+		return 0;
+	if (err && err != -EPIPE)
+		log_error("the last results could not be queued: %s",
+			  strerror(-err));
+	return err;
+}
+
 static void end_write(struct engine *e)
 {
 	e->phase = ENGINE_WRITING;
@@ -140,7 +161,5 @@ static void end_write(struct engine *e)
 		engine_capture_end(e);
 		engine_report_rest(e);
 	}
-	report_finish(e->report);
-	mono_timer_start(&e->tmr_end, ENGINE_WRITE_MS, write_overdue, e);
 	engine_flush(e);
 }

@@ -27,14 +27,14 @@
 /* For all removals when the run was stopped: the supervisor kills the engine after
  * cancel_s. */
 #define ENGINE_ACCOUNTS_STOP_MS 12000
-#define ENGINE_WRITE_MS         10000
+#define ENGINE_WRITE_MS         10000 /* in which the supervisor takes nothing */
 
 enum engine_phase {
 	ENGINE_IDLE, /* no job yet */
 	ENGINE_WORKING,
 	ENGINE_ENDING_CALLS,
 	ENGINE_ENDING_ACCOUNTS,
-	ENGINE_WRITING, /* finish is queued */
+	ENGINE_WRITING, /* the last results, then finish */
 };
 
 struct engine {
@@ -46,6 +46,7 @@ struct engine {
 	struct sandbox sandbox;
 	enum engine_phase phase;
 	bool prepared_due; /* the supervisor is told when all is set up */
+	bool finish_sent; /* all results are in the channel, and so is finish */
 
 	/* NULL until the job is set up */
 	struct report *report;
@@ -82,13 +83,17 @@ void engine_end_check(void *arg);
  * @param answered  the registrar answered
  * @param arg       struct engine */
 void engine_end_binding(bool answered, void *arg);
+/** In ENGINE_WRITING, when the channel may take more: hand it the results that wait and,
+ * when it has all of them, `finish`; what does not fit waits for the next call.
+ * @return 0; -EPIPE; -errno: logged, the end cannot be written */
+int engine_end_results(struct engine *e);
 
 /* ---- engine_report.c ---- */
 
 /** Once a second: report figures of calls, live line, progress and intervals that
  * have ended. @param now_ns  monotonic */
 void engine_report_second(struct engine *e, int64_t now_ns);
-/** At the end: report all that is left; flaws and evidence of the engine last. */
+/** At the end: queue all that is left; flaws and evidence of the engine last. */
 void engine_report_rest(struct engine *e);
 
 /* ---- engine_capture.c ---- */

@@ -1,6 +1,5 @@
 /* Figures of the whole engine: once a second, and when the job ends. */
 #include "agent/engine/engine_internal.h"
-#include "base/log.h"
 
 static struct saturation_counters counters_of(const struct engine *e,
 					      const struct media_evidence *m)
@@ -113,6 +112,4 @@ void engine_report_rest(struct engine *e)
 		e->report,
 		wire_event_evidence(report_time(e->report, clock_mono_ns()),
 				    &evidence));
-	if (report_flush(e->report))
-		log_error("the last results could not be queued");
 }

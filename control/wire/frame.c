@@ -12,8 +12,11 @@
 #include <unistd.h>
 
 #define QUEUE_BYTES_MAX ((size_t)64 << 20)
-#define READ_BYTES      65536
-#define JSON_FLAGS      (JSON_COMPACT | JSON_EXACT)
+/* Of results, which their sender keeps and sends again: the rest is for messages that
+ * nobody repeats. */
+#define TEXT_BYTES_MAX (QUEUE_BYTES_MAX - WIRE_FRAME_BYTES)
+#define READ_BYTES     65536
+#define JSON_FLAGS     (JSON_COMPACT | JSON_EXACT)
 
 struct wire_channel {
 	int fd;
@@ -111,6 +114,8 @@ int wire_channel_send_text(struct wire_channel *c, const char *text, size_t len)
 {
 	struct frame_sink s = {.out = &c->out, .start = c->out.used};
 
+	if (len < WIRE_FRAME_BYTES && s.start + len >= TEXT_BYTES_MAX)
+		return -ENOBUFS;
 	(void)sink(text, len, &s);
 	return frame_end(c, s.start, s.err);
 }

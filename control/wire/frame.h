@@ -22,14 +22,17 @@ int wire_channel_fd(const struct wire_channel *c);
 /**
  * Queue a message and write as much as the socket takes.
  * @param message  borrowed
- * @return 0; -EMSGSIZE; -ENOBUFS the queue (64 MiB) is full; -EPIPE
+ * @return 0; -EMSGSIZE; -ENOBUFS the queue (64 MiB) is full; -ENOMEM; -EPIPE
  */
 int wire_channel_send(struct wire_channel *c, json_t *message);
 
 /**
- * Send a message that is already JSON text, as wire_channel_send().
+ * Send a message that is already JSON text, as wire_channel_send(). In the queue it
+ * leaves room for a frame: results, which can be sent again later, never fill the queue
+ * for the messages of wire_channel_send().
  * @param text  borrowed; one object in compact form, without a line end
  * @param len   bytes
+ * @return 0; -EMSGSIZE; -ENOBUFS texts fill the queue (60 MiB); -ENOMEM; -EPIPE
  */
 int wire_channel_send_text(struct wire_channel *c, const char *text,
 			   size_t len);

@@ -91,6 +91,16 @@ bool report_started(const struct report *r)
 	return r->collect != NULL;
 }
 
+/* @param message  taken over; NULL: out of memory
+ * @return as wire_channel_send() */
+static int message_send(struct report *r, json_t *message)
+{
+	int err = message ? wire_channel_send(r->channel, message) : -ENOMEM;
+
+	json_decref(message);
+	return err;
+}
+
 /* ---- the outcome ---- */
 
 void report_end_job(struct report *r, const char *outcome, const char *fmt, ...)
@@ -119,10 +129,11 @@ const char *report_outcome(const struct report *r)
 	return r->outcome;
 }
 
-void report_finish(struct report *r)
+int report_finish(struct report *r)
 {
-	report_send(r, json_pack("{s:s, s:s, s:s}", "type", "finish", "outcome",
-				 r->outcome, "reason", r->reason));
+	return message_send(r, json_pack("{s:s, s:s, s:s}", "type", "finish",
+					 "outcome", r->outcome, "reason",
+					 r->reason));
 }
 
 /* ---- events and samples ---- */
@@ -278,9 +289,8 @@ void report_audio_second(struct report *r, bool outgoing,
 
 void report_send(struct report *r, json_t *message)
 {
-	int err = message ? wire_channel_send(r->channel, message) : -ENOMEM;
+	int err = message_send(r, message);
 
-	json_decref(message);
 	if (err && err != -EPIPE)
 		log_error("message to the supervisor lost: %s", strerror(-err));
 	/* The read handler notices a broken socket and cancels the job. */
@@ -366,15 +376,10 @@ int report_artifact_path(const struct report *r, const char *name, char *dst,
 
 int report_artifact(struct report *r, const char *name)
 {
-	json_t *message;
-	int err;
-
 	if (!r->params.artifact_dir[0])
 		return -ENOTSUP;
 	if (!wire_artifact_name_valid(name))
 		return -EINVAL;
-	message = json_pack("{s:s, s:s}", "type", "artifact", "name", name);
-	err = message ? wire_channel_send(r->channel, message) : -ENOMEM;
-	json_decref(message);
-	return err;
+	return message_send(
+		r, json_pack("{s:s, s:s}", "type", "artifact", "name", name));
 }

@@ -68,8 +68,9 @@ void report_end_job(struct report *r, const char *outcome, const char *fmt, ...)
 bool report_ended(const struct report *r);
 /** @return NULL: the job has no outcome yet */
 const char *report_outcome(const struct report *r);
-/** Send `finish`: the outcome and its reason. */
-void report_finish(struct report *r);
+/** Send `finish`: the outcome and its reason.
+ * @return as wire_channel_send() */
+int report_finish(struct report *r);
 
 /* ---- events and samples ---- */
 

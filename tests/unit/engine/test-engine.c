@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -519,6 +520,91 @@ static void test_max_duration(void **state)
 	assert_int_equal(process_end(&p), 0);
 }
 
+#define FLOOD_ROUNDS 3
+#define FLOOD_ROUND  450   /* messages */
+#define FLOOD_BODY   60000 /* bytes */
+
+static int connect_to(uint16_t port)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET,
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+				 .sin_port = htons(port)};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	return fd;
+}
+
+/* Send a MESSAGE over TCP, where none is lost, and wait for its answer. */
+static void message_send(int fd, uint16_t port, int number)
+{
+	static char text[FLOOD_BODY + 1024];
+	char answer[2048] = "";
+	size_t used = 0;
+	int len = snprintf(
+		text, sizeof(text),
+		"MESSAGE sip:1002@127.0.0.1:%u SIP/2.0\r\n"
+		"Via: SIP/2.0/TCP 127.0.0.1:9;branch=z9hG4bKflood%d\r\n"
+		"Max-Forwards: 70\r\nFrom: <sip:flood@127.0.0.1>;tag=f\r\n"
+		"To: <sip:1002@127.0.0.1>\r\nCall-ID: flood-%d\r\n"
+		"CSeq: 1 MESSAGE\r\nContent-Type: text/plain\r\n"
+		"Content-Length: %d\r\n\r\n%0*d",
+		port, number, number, FLOOD_BODY, FLOOD_BODY, number);
+
+	assert_int_equal(send(fd, text, (size_t)len, 0), len);
+	while (!strstr(answer, "\r\n\r\n")) {
+		ssize_t n =
+			recv(fd, answer + used, sizeof(answer) - used - 1, 0);
+
+		assert_true(n > 0);
+		used += (size_t)n;
+		answer[used] = '\0';
+	}
+	assert_memory_equal(answer, "SIP/2.0 200 ", 12);
+}
+
+/* Results that the channel does not take at the end of the job wait for a supervisor
+ * that is late to read: none is left out of a job that is reported as completed. */
+static void test_supervisor_reads_late(void **state)
+{
+	/* so that what waits goes from the outbox to the channel meanwhile */
+	const struct timespec second = {.tv_sec = 1,
+					.tv_nsec = 300 * NS_PER_MS};
+	uint16_t port = free_port();
+	int fd, number_sent = 0, received = 0;
+	struct process p;
+	json_t *m;
+	size_t i;
+
+	(void)state;
+	process_start(&p);
+	send_job(&p, "callee", port,
+		 "[[{\"type\":\"answer\",\"credentials\":[{\"username\":"
+		 "\"1002\"}]}]]");
+	send_go(&p, 0);
+	until_ready(&p, 0);
+	fd = connect_to(port);
+	for (int round = 0; round < FLOOD_ROUNDS; round++) {
+		for (int k = 0; k < FLOOD_ROUND; k++)
+			message_send(fd, port, ++number_sent);
+		nanosleep(&second, NULL);
+	}
+	send_go(&p, 1);
+	nanosleep(&second, NULL);
+	until_finish(&p, "completed");
+	json_array_foreach(p.messages, i, m)
+	{
+		if (strcmp(json_string_value(json_object_get(m, "dir")),
+			   "received") == 0)
+			received++;
+	}
+	assert_int_equal(received, number_sent);
+	assert_null(event(&p, "flaw", NULL, 0));
+	assert_non_null(event(&p, "evidence", NULL, 0));
+	close(fd);
+	assert_int_equal(process_end(&p), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -539,6 +625,7 @@ int main(void)
 		cmocka_unit_test(test_job_that_cannot_be),
 		cmocka_unit_test(test_end_does_not_wait_for_the_others),
 		cmocka_unit_test(test_max_duration),
+		cmocka_unit_test(test_supervisor_reads_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

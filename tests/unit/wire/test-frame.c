@@ -159,6 +159,50 @@ static void test_send_ceilings(void **state)
 	pair_close(&p);
 }
 
+/* Text is refused while there is still room for a message, which must not be lost. */
+static void test_send_text_leaves_room(void **state)
+{
+	struct pair p = pair_new();
+	size_t size = WIRE_FRAME_BYTES;
+	char *text = malloc(size);
+	json_t *message = json_pack("{s:s}", "type", "ready");
+	json_t *got = NULL;
+	struct wire_channel *b;
+	int err, r, sent = 0, messages = 0;
+
+	(void)state;
+	assert_non_null(text);
+	assert_int_equal(wire_channel_new(&b, p.b), 0);
+	memset(text, 'x', size);
+	memcpy(text, "{\"d\":\"", 6);
+	memcpy(text + size - 3, "\"}", 2);
+	assert_int_equal(wire_channel_send_text(p.a, text, size), -EMSGSIZE);
+	while ((err = wire_channel_send_text(p.a, text, size - 1)) == 0)
+		assert_true(++sent < 100);
+	assert_int_equal(err, -ENOBUFS);
+	assert_in_range(sent, 14, 16);
+	assert_int_equal(wire_channel_send_text(p.a, text, size), -EMSGSIZE);
+	assert_int_equal(wire_channel_send(p.a, message), 0);
+	assert_int_equal(wire_channel_send_text(p.a, text, size - 1), -ENOBUFS);
+	/* what was refused is not there, in whole or in part */
+	while (messages <= sent) {
+		while ((r = wire_channel_receive(b, &got)) == 0)
+			assert_true(wire_channel_flush(p.a) >= 0);
+		assert_int_equal(r, 1);
+		assert_int_equal(json_object_get(got, "type") != NULL,
+				 messages == sent);
+		json_decref(got);
+		messages++;
+	}
+	assert_int_equal(wire_channel_flush(p.a), 0);
+	assert_int_equal(wire_channel_receive(b, &got), 0);
+	assert_int_equal(wire_channel_send_text(p.a, text, size - 1), 0);
+	json_decref(message);
+	free(text);
+	wire_channel_free(b);
+	wire_channel_free(p.a);
+}
+
 static void test_send_to_nobody(void **state)
 {
 	struct pair p = pair_new();
@@ -198,6 +242,7 @@ int main(void)
 		cmocka_unit_test(test_receive_garbage),
 		cmocka_unit_test(test_send_more_than_the_socket_takes),
 		cmocka_unit_test(test_send_ceilings),
+		cmocka_unit_test(test_send_text_leaves_room),
 		cmocka_unit_test(test_send_to_nobody),
 		cmocka_unit_test(test_receive_endless_line),
 	};
