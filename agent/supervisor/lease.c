@@ -342,12 +342,12 @@ static void on_expiry(void *arg)
 	struct lease *l = arg;
 	char reason[160];
 
-	if (!l->engines)
+	if (!l->engines && l->state != LEASE_FETCHING)
 		return;
 	str_print(reason, sizeof(reason),
-		  "the agent could not renew its lease for %u s, so it ended "
+		  "the agent could not renew its lease for %u s, so it %s "
 		  "the calls",
-		  l->env->lease_s);
+		  l->env->lease_s, l->engines ? "ended" : "did not begin");
 	log_error("run=%s role=%s lease=%s: %s", l->session_id, l->role, l->id,
 		  reason);
 	lease_cancel(l, reason);

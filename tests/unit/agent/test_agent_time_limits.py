@@ -105,6 +105,31 @@ def test_start_is_asked_for_again_within_a_short_lease(controller, agent, clock)
     spool_empty(controller, agent)
 
 
+def test_lease_that_expires_while_a_prompt_is_fetched(controller, agent, clock):
+    """The prompt comes after all, but no engine gets the job: the controller may have given it to another agent."""
+    controller.script['/leases/l-1'] = [(503, {'detail': 'later'})] * 1000
+    passed = threading.Event()
+
+    def late(request):
+        passed.wait(60)
+        request.connection.settimeout(15)
+        with contextlib.suppress(OSError):
+            request.connection.recv(1, socket.MSG_PEEK)  # until the agent gives it up
+        return 200, PROMPT
+    path = f'/appimages/{HASH}'
+    controller.script[path] = [late]
+    lease = controller.offer('l-1', spec={'steps': [[{'prompt_sha256': HASH}]]})
+    agent.start(env=clock.environment())
+    controller.wait(lambda: controller.calls(path), what='prompt')
+    clock.let_pass(5)
+    passed.set()
+    finish = finished(controller, lease)
+    assert (finish['outcome'], finish['reason']) == (
+        'error', 'the agent could not renew its lease for 4 s, so it did not begin the calls')
+    assert states(lease) == []
+    spool_empty(controller, agent)
+
+
 def test_disconnect_without_an_answer(controller, agent, clock):
     held = Held(clock)
     controller.script['/disconnect'] = [held]
