@@ -19,8 +19,11 @@
 #define MISSING_MAX 64
 /* After so many 409 the controller is considered broken. */
 #define FINISH_TRIES_MAX 20
-/* Delay of the next try when there was no memory. */
-#define MEMORY_MS 5000
+/* Delay of the next try when there was no memory, or a file could not be read. */
+#define RETRY_MS 5000
+/* Tries to read from a disk that fails, one after another: a minute. A lease is renewed
+ * until its results are delivered, so there must be an end. */
+#define READ_TRIES_MAX 12
 
 struct range {
 	uint64_t from;
@@ -40,6 +43,8 @@ struct upload {
 	struct range missing[MISSING_MAX];
 	size_t missing_count;
 	unsigned finish_tries;
+	unsigned read_tries; /* that failed since something was read */
+	int failure;         /* -errno that was logged last; 0: sent since */
 	bool ended;
 };
 
@@ -243,6 +248,28 @@ static char *upload_text(uint64_t seq, const char *member, const char *items)
 	return text;
 }
 
+/* Whether to try again what cannot be read now. A shortage passes, and what is not there
+ * does not come back. */
+static bool may_pass(struct upload *u, int err)
+{
+	switch (err) {
+	case -ENOMEM:
+	case -EMFILE:
+	case -ENFILE:
+		return true;
+	case -ENOENT:
+	case -EBADMSG:
+		return false;
+	default:
+		if (u->read_tries >= READ_TRIES_MAX)
+			return false;
+		u->read_tries++;
+		return true;
+	}
+}
+
+/* Send an upload of the spool, or the flaw in its place.
+ * @return 0; -errno: try again */
 static int send_upload(struct upload *u, uint64_t seq)
 {
 	static const struct {
@@ -258,15 +285,19 @@ static int send_upload(struct upload *u, uint64_t seq)
 	int err = u->substituted ? -EBADMSG
 				 : spool_read(u->params.spool, seq, &record);
 
-	if (err == -ENOMEM)
+	if (err && !u->substituted && may_pass(u, err))
 		return err;
 	if (err) {
 		if (!u->substituted)
-			log_error("lease %s: upload %ju is not in the spool",
-				  u->params.lease_id, (uintmax_t)seq);
+			log_error("lease %s: upload %ju cannot be read from "
+				  "the spool: %s",
+				  u->params.lease_id, (uintmax_t)seq,
+				  strerror(-err));
 		u->substituted = true;
 		record.kind = RECORD_EVENTS;
 		record.text = substitute();
+	} else {
+		u->read_tries = 0;
 	}
 	body = record.text ? upload_text(seq, kinds[record.kind].member,
 					 record.text)
@@ -310,51 +341,67 @@ static int send_file(struct upload *u)
 	return http_client_send(&u->file_call, u->params.http, &request);
 }
 
-/* Send the next artifact. @return true: there is none left */
-static bool pump_files(struct upload *u)
+/* Send the next artifact. @return 1: one is under way; 0: there is none left; -errno: try
+ * again */
+static int pump_files(struct upload *u)
 {
-	int err;
+	while (!u->file_call) {
+		int found = artifacts_next(u->params.artifacts, u->file);
+		int err = found == 1 ? send_file(u) : found;
 
-	while (!u->file_call &&
-	       artifacts_next(u->params.artifacts, u->file) == 1) {
-		err = send_file(u);
-		if (err == -ENOMEM || err == -EIO) {
-			event_loop_arm(u->params.loop, &u->sync, MEMORY_MS);
-			return false;
-		}
+		if (err && may_pass(u, err))
+			return err;
+		if (found < 0)
+			log_error("lease %s: artifacts cannot be found: %s",
+				  u->params.lease_id, strerror(-err));
+		if (found != 1)
+			return 0;
 		if (err) {
 			log_error("lease %s: artifact %s: %s",
 				  u->params.lease_id, u->file, strerror(-err));
 			u->params.lost_h(u->file, strerror(-err),
 					 u->params.arg);
 			artifacts_drop(u->params.artifacts, u->file);
+		} else {
+			u->read_tries = 0;
 		}
 	}
-	return !u->file_call;
+	return 1;
+}
+
+/* Try again later. The same failure is logged once. */
+static void retry(struct upload *u, int err)
+{
+	if (err != u->failure)
+		log_error("lease %s: no upload: %s; trying every %d s",
+			  u->params.lease_id, strerror(-err), RETRY_MS / 1000);
+	u->failure = err;
+	if (!u->sync.armed) /* what was reported meanwhile is not held up */
+		event_loop_arm(u->params.loop, &u->sync, RETRY_MS);
 }
 
 static void pump(struct upload *u)
 {
-	bool no_files;
-	int err = 0;
+	int files, err = 0;
 
 	if (u->ended)
 		return;
-	no_files = pump_files(u);
+	files = pump_files(u);
 	if (u->call)
-		return;
-	if (u->missing_count > 0)
+		err = 0;
+	else if (u->missing_count > 0)
 		err = send_upload(u, u->missing[0].from);
 	else if (u->next <= u->limit)
 		err = send_upload(u, u->next);
-	else if (no_files && spool_finish(u->params.spool) &&
+	else if (files == 0 && spool_finish(u->params.spool) &&
 		 u->next > spool_last_seq(u->params.spool))
 		err = send_finish(u);
-	if (err) {
-		log_error("lease %s: no upload: %s", u->params.lease_id,
-			  strerror(-err));
-		event_loop_arm(u->params.loop, &u->sync, MEMORY_MS);
-	}
+	if (err == 0 && files < 0)
+		err = files;
+	if (err)
+		retry(u, err);
+	else
+		u->failure = 0;
 }
 
 static void on_sync(void *arg)

@@ -196,10 +196,13 @@ int artifacts_next(const struct artifacts *a,
 	dir = opendir(a->path);
 	if (!dir)
 		return -errno;
+	errno = 0; /* readdir() leaves it so at the end of the folder */
 	while (!found && (entry = readdir(dir)) != NULL)
 		if (wire_artifact_name_valid(entry->d_name))
 			found = str_copy(name, WIRE_ARTIFACT_NAME_BYTES,
 					 entry->d_name) == 0;
+	if (!found && errno)
+		found = -errno;
 	closedir(dir);
 	return found;
 }

@@ -1,6 +1,8 @@
 """The way of an engine's results through the agent to the body of the upload: unchanged, or refused."""
 import hashlib
 import json
+import resource
+import threading
 
 import pytest
 from test_agent_protocol import agent, controller, finished, spool_empty, states  # noqa: F401 fixtures
@@ -49,6 +51,63 @@ def test_what_no_upload_can_hold_is_dropped_and_named(controller, agent):
     flaws = [e for e in lease.items('events', 'events') if e['kind'] == 'flaw']
     assert [(f['name'], f['count']) for f in flaws] == [('record_too_long', 1)]
     assert '1 MiB' in flaws[0]['text']
+
+
+class HeldBack:
+    """The first answer to each of these requests waits until it is released."""
+
+    def __init__(self, controller, *paths):
+        self.controller, self.released = controller, threading.Event()
+        controller.intervals = {'poll_s': 1, 'renew_s': 7200, 'lease_s': 86400}
+        for path in paths:
+            controller.script[path] = [self]
+
+    def __call__(self, request):
+        self.released.wait(120)
+        with self.controller.lock:
+            return self.controller.on_lease(request)
+
+
+def without_descriptors(controller, agent, lease, held):
+    """The agent can open nothing while the answer comes, and again when it has noticed."""
+    _, most = resource.prlimit(agent.process.pid, resource.RLIMIT_NOFILE)
+    before = resource.prlimit(agent.process.pid, resource.RLIMIT_NOFILE, (3, most))
+    held.released.set()
+    controller.wait(lambda: 'no upload: Too many open files' in agent.text() or lease.finish,
+                    what='shortage of descriptors')
+    resource.prlimit(agent.process.pid, resource.RLIMIT_NOFILE, before)
+    assert finished(controller, lease)['outcome'] == 'completed'
+    spool_empty(controller, agent)
+
+
+def test_shortage_of_descriptors_loses_no_result(controller, agent):
+    """The uploads of the next segment of the spool wait until it can be opened."""
+    held = HeldBack(controller, '/leases/l-1/sip')
+    lease = controller.offer('l-1', spec={'fake': [[0, 'sip', 1, 200000]] * 12})
+    agent.start()
+    segments = agent.state / 'spool' / 'l-1'
+    controller.wait(lambda: controller.calls('/leases/l-1/sip'), what='upload')
+    controller.wait(lambda: 'lease=l-1: completed' in agent.text(), what='outcome')
+    assert len(list(segments.iterdir())) > 2
+    without_descriptors(controller, agent, lease, held)
+    assert len(lease.items('sip', 'messages')) == 12
+    assert 'flaw' not in [e['kind'] for e in lease.items('events', 'events')]
+    assert agent.text().count('no upload: ') == 1
+
+
+def test_shortage_of_descriptors_loses_no_artifact(controller, agent):
+    """The finish waits for the second one, which is looked for while the folder cannot be opened."""
+    paths = ['/leases/l-1/artifacts/one', '/leases/l-1/artifacts/two']
+    held = HeldBack(controller, *paths)
+    lease = controller.offer('l-1', spec={'fake': [[0, 'file', 'one', 10], [0, 'file', 'two', 20]]})
+    agent.start()
+    controller.wait(lambda: 'lease=l-1: completed' in agent.text(), what='outcome')
+    controller.wait(lambda: any(controller.calls(path) for path in paths), what='artifact')
+    assert sorted(p.name for p in (agent.state / 'artifacts' / 'l-1').iterdir()) == ['one', 'two']
+    without_descriptors(controller, agent, lease, held)
+    assert sorted(lease.artifacts) == ['one', 'two']
+    assert states(lease) == ['STEP_0', 'STEP_1']
+    assert agent.text().count('no upload: ') == 1
 
 
 def test_missing_uploads_are_not_sent_for_ever(controller, agent):

@@ -130,6 +130,38 @@ def test_lease_that_expires_while_a_prompt_is_fetched(controller, agent, clock):
     spool_empty(controller, agent)
 
 
+def test_results_that_are_never_read_again_do_not_hold_the_job(controller, agent, clock):
+    """What a disk does not give back is given up after a while, all of it, and the report says so."""
+    patient(controller)
+    held = threading.Event()
+
+    def first(request):
+        held.wait(120)
+        with controller.lock:
+            return controller.on_lease(request)
+    controller.script['/leases/l-1/sip'] = [first]
+    lease = controller.offer('l-1', spec={'fake': [[0, 'sip', 1, 200000]] * 12})
+    agent.start(env=clock.environment())
+    controller.wait(lambda: 'lease=l-1: completed' in agent.text(), what='outcome')
+    controller.wait(lambda: controller.calls('/leases/l-1/sip'), what='upload')
+    for path in list((agent.state / 'spool' / 'l-1').iterdir()):
+        path.unlink()
+        path.symlink_to(path)  # an error that is neither a shortage nor an absence
+    held.set()
+    controller.wait(lambda: 'no upload: Too many levels of symbolic links' in agent.text(), what='failure')
+    assert lease.finish is None
+    for _ in range(100):
+        if lease.finish:
+            break
+        clock.let_pass(6)
+        time.sleep(LOOK_S)
+    assert finished(controller, lease)['outcome'] == 'completed'
+    flaws = [e['name'] for e in lease.items('events', 'events') if e['kind'] == 'flaw']
+    assert flaws and set(flaws) == {'upload_lost'}
+    assert agent.text().count('no upload: ') == 1
+    spool_empty(controller, agent)
+
+
 def test_disconnect_without_an_answer(controller, agent, clock):
     held = Held(clock)
     controller.script['/disconnect'] = [held]
