@@ -287,14 +287,18 @@ static int serve(struct agent_conf *conf, struct reload *reload,
 			supervisor_acquire(supervisor, until_ns);
 		err = supervisor_run(supervisor);
 	}
-	if (err == 0 && options->acquire)
+	if (err)
+		status = supervisor && supervisor_refused(supervisor)
+				 ? EXIT_UNWANTED
+				 : EXIT_FAILURE;
+	else if (options->acquire)
 		status = acquired_status(supervisor_acquired(supervisor));
 	supervisor_free(supervisor);
 	if (err)
 		log_error("ended: %s", strerror(-err));
 	else
 		log_info("ended");
-	return err == -EACCES ? EXIT_UNWANTED : err ? EXIT_FAILURE : status;
+	return status;
 }
 
 static int check_health(const struct agent_conf *conf)

@@ -69,7 +69,7 @@ static void on_enrolled(const struct http_client_answer *answer, void *arg)
 			  : answer->status == 426
 				  ? " (no common protocol: update the agent)"
 				  : "");
-		supervisor_fail(s, -EACCES);
+		supervisor_refuse(s);
 		return;
 	}
 	err = take_id(identity.agent_id, sizeof(identity.agent_id),
@@ -149,7 +149,7 @@ static void enrol(struct supervisor *s)
 			  "token: set join_token or join_token_file, or give "
 			  "--join-token",
 			  s->conf->controller);
-		supervisor_fail(s, -EACCES);
+		supervisor_refuse(s);
 		return;
 	}
 	body = register_body(s);
@@ -204,7 +204,7 @@ static void on_polled(const struct http_client_answer *answer, void *arg)
 	}
 	if (answer->status != 200 && answer->status != 204) {
 		log_error("the controller refused a poll: %s", answer->text);
-		supervisor_fail(s, -EACCES);
+		supervisor_refuse(s);
 		return;
 	}
 	health_note(s->conf->state_dir);

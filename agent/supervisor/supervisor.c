@@ -356,6 +356,12 @@ void supervisor_fail(struct supervisor *s, int err)
 	supervisor_stop(s, STOP_DRAINING);
 }
 
+void supervisor_refuse(struct supervisor *s)
+{
+	s->refused = true;
+	supervisor_fail(s, -EACCES);
+}
+
 static void on_stop_due(void *arg)
 {
 	log_warning("running jobs did not finish in time: cancelled");
@@ -572,6 +578,11 @@ int supervisor_run(struct supervisor *s)
 		err = event_loop_run(s->loop);
 	health_forget(s->conf->state_dir);
 	return s->result ? s->result : err;
+}
+
+bool supervisor_refused(const struct supervisor *s)
+{
+	return s->refused;
 }
 
 struct supervisor *supervisor_free(struct supervisor *s)

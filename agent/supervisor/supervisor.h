@@ -67,9 +67,13 @@ void supervisor_on_reload(struct supervisor *s, supervisor_reload_h *reload_h,
 
 /**
  * Serve until a signal ends it.
- * @return 0; -EACCES the controller refuses this agent for good (logged); -errno
+ * @return 0; -errno
  */
 int supervisor_run(struct supervisor *s);
+
+/** Whether supervisor_run() failed because the controller refuses this agent for good
+ * (logged): a new start would not change it. */
+bool supervisor_refused(const struct supervisor *s);
 
 /** Kill running engines and free the supervisor; spools stay. @return NULL */
 struct supervisor *supervisor_free(struct supervisor *s);

@@ -49,6 +49,7 @@ struct supervisor {
 	/* controller */
 	struct identity identity;
 	bool enrolled;
+	bool refused;                   /* for good: supervisor_refused() */
 	char instance[UUID_TEXT_BYTES]; /* of this process */
 	uint32_t poll_s;
 	json_t *cursor; /* opaque; NULL: none yet */
@@ -114,6 +115,8 @@ bool supervisor_draining(const struct supervisor *s);
 void supervisor_stop(struct supervisor *s, enum stop_state how);
 /** End the loop: supervisor_run() returns err. */
 void supervisor_fail(struct supervisor *s, int err);
+/** The controller does not want this agent, also at its next start: end the loop. */
+void supervisor_refuse(struct supervisor *s);
 /** Discard all leases and their spools. */
 void supervisor_drop_leases(struct supervisor *s);
 
