@@ -55,10 +55,15 @@ static bool register_one(struct account *a)
 	return !err;
 }
 
-/**
- * Start the registrations that are due, up to the number that may run at a time.
- * The rate is a ceiling at any time: delayed ones are not caught up.
- */
+/* Whether the registration that is due is late and those after it are delayed as well: the
+ * rate is a ceiling at any time. A turn of the loop that is a little late delays none, as
+ * the rate would never be reached otherwise. */
+static bool delays_others(const struct action_register *r, int64_t now_ns)
+{
+	return now_ns - r->next_ns > (r->held_up ? 0 : STARTS_BUNCH_NS);
+}
+
+/* Start the registrations that are due, up to the number that may run at a time. */
 static void register_more(void *arg)
 {
 	struct actions *actions = arg;
@@ -74,7 +79,7 @@ static void register_more(void *arg)
 			r->held_up = true;
 			return;
 		}
-		if (r->interval_ns && r->held_up && r->next_ns < now_ns)
+		if (r->interval_ns && delays_others(r, now_ns))
 			r->next_ns = now_ns;
 		r->held_up = false;
 		if (r->interval_ns && now_ns < r->next_ns) {

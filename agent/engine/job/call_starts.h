@@ -29,7 +29,8 @@ struct wire_action;
  * a timer of this period. */
 #define STARTS_WATCH_MS 100
 
-/* Starts that a late loop delayed for longer are missed, not made in a bunch. */
+/* Starts of calls that a late loop delayed for longer are missed, not made in a bunch.
+ * Registrations are delayed, all that follow. */
 #define STARTS_BUNCH_NS (100 * NS_PER_MS)
 
 struct call_starts {

@@ -1,8 +1,16 @@
 /* SIP extensions and redirections in calls between engine processes. */
 #include "pair.h"
 
+#include "base/clock.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
 
 /**
  * Number of messages of a direction that begin with and contain the given
@@ -237,6 +245,121 @@ static void test_attended_transfer_given_up(void **state)
 	pair_release(&pair);
 }
 
+/* ---- registrations ---- */
+
+#define ACCOUNTS 80
+#define RATE     20 /* a second */
+
+static int registrar_new(uint16_t *ret_port)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET,
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(in);
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&in, &len), 0);
+	*ret_port = ntohs(in.sin_port);
+	return fd;
+}
+
+/* Accept all registrations and removals that have come: with the request's own headers. */
+static void registrar_answer(int fd)
+{
+	struct pollfd ready = {.fd = fd, .events = POLLIN};
+
+	while (poll(&ready, 1, 0) == 1) {
+		static const char status[] = "SIP/2.0 200 OK\r\n";
+		char request[4096], answer[4096 + sizeof(status)];
+		struct sockaddr_in from;
+		socklen_t from_len = sizeof(from);
+		ssize_t n = recvfrom(fd, request, sizeof(request) - 1, 0,
+				     (struct sockaddr *)&from, &from_len);
+		const char *headers;
+		int len;
+
+		assert_true(n > 0);
+		request[n] = '\0';
+		headers = strstr(request, "\r\n");
+		assert_non_null(headers);
+		len = snprintf(answer, sizeof(answer), "%s%s", status,
+			       headers + 2);
+		sendto(fd, answer, (size_t)len, 0, (struct sockaddr *)&from,
+		       from_len);
+	}
+}
+
+/* @return the most registrations that began within a second */
+static int most_in_a_second(const struct process *p)
+{
+	int most = 0;
+	json_t *first, *last;
+
+	for (int from = 0, to = 0;
+	     (last = event(p, "state", "REGISTERING", to)) != NULL; to++) {
+		while ((first = event(p, "state", "REGISTERING", from)) &&
+		       number(last, "mono") - number(first, "mono") >= NS_PER_S)
+			from++;
+		if (to - from + 1 > most)
+			most = to - from + 1;
+	}
+	return most;
+}
+
+static void registrations_job(struct process *p, uint16_t port)
+{
+	char steps[3500] = "[[{\"type\":\"register\",\"credentials\":[";
+	size_t used = strlen(steps);
+
+	for (int i = 0; i < ACCOUNTS; i++)
+		used += (size_t)snprintf(steps + used, sizeof(steps) - used,
+					 "%s{\"username\":\"%d\"}",
+					 i > 0 ? "," : "", 2000 + i);
+	snprintf(steps + used, sizeof(steps) - used,
+		 "],\"calls_per_second\":%d,\"target\":{\"hosts\":[{\"host\":"
+		 "\"127.0.0.1\",\"port\":%u}]}}]]",
+		 RATE, port);
+	send_job(p, "callee", 0, steps);
+}
+
+/* An engine that stood still does not make up for registrations that were due. */
+static void test_rate_of_registrations(void **state)
+{
+	const struct timespec standstill = {.tv_sec = 3};
+	bool stood_still = false;
+	struct process p;
+	uint16_t port;
+	int fd = registrar_new(&port);
+
+	(void)state;
+	process_start(&p);
+	registrations_job(&p, port);
+	send_go(&p, 0);
+	while (p.ready < 0) {
+		registrar_answer(fd);
+		pump(&p);
+		assert_null(p.finish);
+		if (!stood_still && event(&p, "state", "REGISTER_OK", 5)) {
+			assert_int_equal(kill(p.pid, SIGSTOP), 0);
+			nanosleep(&standstill, NULL);
+			assert_int_equal(kill(p.pid, SIGCONT), 0);
+			stood_still = true;
+		}
+	}
+	assert_true(stood_still);
+	send_go(&p, 1);
+	while (!p.finish) {
+		registrar_answer(fd);
+		pump(&p);
+	}
+	until_finish(&p, "completed");
+	assert_non_null(event(&p, "state", "REGISTERING", ACCOUNTS - 1));
+	/* a turn of the loop may be 100 ms late and make up for that */
+	assert_in_range(most_in_a_second(&p), 1, RATE + RATE / 10 + 2);
+	close(fd);
+	assert_int_equal(process_end(&p), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,6 +370,7 @@ int main(void)
 		cmocka_unit_test(test_ring_timeout),
 		cmocka_unit_test(test_attended_transfer),
 		cmocka_unit_test(test_attended_transfer_given_up),
+		cmocka_unit_test(test_rate_of_registrations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
