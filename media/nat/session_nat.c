@@ -260,14 +260,28 @@ static bool server_path(struct session_nat *nat, struct media_path *path)
 	return true;
 }
 
-/* A TURN server that relays our media fails. */
+/* @return why a TURN server that relays our media has failed; NULL: none has */
+static const char *relay_refusal(const struct session_nat *nat)
+{
+	unsigned sockets = nat->settled->rtcp_mux ? 1 : SOCKET_COUNT;
+
+	for (unsigned k = 0; k < sockets; k++) {
+		const struct turn *turn = nat->servers.turns[k];
+
+		if (turn && session_nat_relayed(nat, k) &&
+		    turn_state(turn) == TURN_FAILED)
+			return turn_reason(turn);
+	}
+	return NULL;
+}
+
+/* A TURN server that relays our media fails. Nothing goes through the STUN
+ * server, and the TURN client of a port that is not relayed is not needed. */
 static bool relay_lost(struct session_nat *nat, struct media_path *path)
 {
-	const char *reason = session_servers_refusal(&nat->servers);
+	const char *reason = relay_refusal(nat);
 
-	if (nat->lost || !reason ||
-	    !(session_nat_relayed(nat, SOCKET_RTP) ||
-	      session_nat_relayed(nat, SOCKET_RTCP)))
+	if (nat->lost || !reason)
 		return false;
 	nat->lost = true;
 	memset(path, 0, sizeof(*path));
