@@ -405,12 +405,13 @@ void ice_checked(struct ice *ice, const struct early *check)
 		}
 	}
 	/* Triggered check, RFC 8445 section 7.3.1.4. A check in progress is
-	 * retransmitted instead, as its response may still arrive */
+	 * retransmitted instead, as its response may still arrive. One that
+	 * was sent nearly as often as it may be is replaced by a new one */
 	if (pair->state == PAIR_VALID)
 		return;
 	if (pair->check.open && pair->check.sent < ICE_SENDS_MAX - 1)
 		pair->check.next_ns = ice->now_ns;
-	else if (!pair->check.open)
+	else
 		pair->triggered = true;
 	if (pair->state == PAIR_FAILED)
 		pair->state = PAIR_WAITING;

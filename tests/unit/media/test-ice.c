@@ -293,6 +293,27 @@ static void test_early_checks(void **state)
 	world_close(&w);
 }
 
+/*
+ * A firewall lets B's packets in once B has sent its first one, when A's check
+ * has been sent for the last time: B's check makes A send a new one.
+ */
+static void test_peer_checks_late(void **state)
+{
+	struct world w;
+	(void)state;
+
+	world_open(&w, false, false);
+	w.deaf = true;
+	start(&w, 0, 1, true);
+	run_ms(&w, 8000);
+	assert_int_equal(w.agents[0]->pairs[0].check.sent, ICE_SENDS_MAX);
+	w.deaf = false;
+	start(&w, 1, 1, false);
+	run_ms(&w, 3000);
+	check_connected(&w, 1);
+	world_close(&w);
+}
+
 static void test_loss(void **state)
 {
 	struct world w;
@@ -583,6 +604,7 @@ int main(void)
 		cmocka_unit_test(test_nat_learns),
 		cmocka_unit_test(test_nat_lite),
 		cmocka_unit_test(test_early_checks),
+		cmocka_unit_test(test_peer_checks_late),
 		cmocka_unit_test(test_loss),
 		cmocka_unit_test(test_role_conflict),
 		cmocka_unit_test(test_lite_does_not_lead),
