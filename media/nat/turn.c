@@ -435,14 +435,34 @@ int turn_permit(struct turn *t, const struct media_addr *peer)
 	return peer_add(t, peer, 0);
 }
 
+/* The channel is in use again: put it after all others. */
+static void channel_renew(struct turn *t, size_t at)
+{
+	struct turn_peer p = t->peers[at];
+	size_t last = at;
+
+	for (size_t i = at + 1; i < t->peer_count; i++) {
+		if (t->peers[i].number)
+			last = i;
+	}
+	if (last == at)
+		return;
+	memmove(t->peers + at, t->peers + at + 1,
+		(last - at) * sizeof(t->peers[0]));
+	t->peers[last] = p;
+	t->version++;
+}
+
 int turn_bind(struct turn *t, const struct media_addr *peer)
 {
 	int err;
 
 	for (size_t i = 0; i < t->peer_count; i++) {
 		if (t->peers[i].number &&
-		    media_addr_equal(&t->peers[i].addr, peer))
+		    media_addr_equal(&t->peers[i].addr, peer)) {
+			channel_renew(t, i);
 			return 0;
+		}
 	}
 	err = peer_add(t, peer, t->channel_next);
 	if (err)

@@ -75,15 +75,17 @@ void turn_tick(struct turn *t, int64_t now_ns);
 int turn_permit(struct turn *t, const struct media_addr *peer);
 /** Ask for a channel to a peer, which includes a permission (RFC 8656 section 12). The
  * request is sent by the next turn_tick(); call that at once, as the server drops what
- * the peer sends until then. @return like turn_permit() */
+ * the peer sends until then. A channel that exists becomes the newest one.
+ * @return like turn_permit() */
 int turn_bind(struct turn *t, const struct media_addr *peer);
 /** @return the number of the channel to a peer; 0: none is bound (yet) */
 uint16_t turn_channel(const struct turn *t, const struct media_addr *peer);
-/** The n-th bound channel, for a loop over all. @return its number; 0: no more */
+/** The n-th bound channel, for a loop over all: the newest is the last one.
+ * @return its number; 0: no more */
 uint16_t turn_channel_at(const struct turn *t, size_t n,
 			 struct media_addr *ret_peer);
-/** A number that grows whenever the state or the channels change, also when a channel is
- * asked for. */
+/** A number that grows whenever the state or the channels or their order change, also
+ * when a channel is asked for. */
 unsigned turn_version(const struct turn *t);
 
 /** The connection to the server has been lost: the client fails with this reason. */

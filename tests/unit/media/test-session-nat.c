@@ -265,11 +265,54 @@ static void test_relay_of_another_socket(void **state)
 	}
 }
 
+static bool map_has(const struct relay_map *map, uint16_t number)
+{
+	for (size_t i = 0; i < RELAY_CHANNELS_MAX; i++) {
+		if (map->channels[i].number == number)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The RX thread knows the channel in use: a peer that moves back to an earlier
+ * address has that one's channel, which is then the newest.
+ */
+static void test_receiver_knows_a_channel_used_again(void **state)
+{
+	struct world w;
+	struct turn *turn;
+	struct media_addr first = rig_addr("192.0.2.2", 6000);
+	(void)state;
+
+	world_open(&w, false);
+	turn = w.nat.servers.turns[SOCKET_RTP];
+	for (uint16_t i = 0; i <= RELAY_CHANNELS_MAX; i++) {
+		struct media_addr peer =
+			rig_addr("192.0.2.2", (uint16_t)(6000 + i));
+
+		assert_int_equal(turn_bind(turn, &peer), 0);
+		poll_all(&w);
+	}
+	assert_int_not_equal(turn_channel(turn, &first), 0);
+	assert_false(map_has(&w.map, turn_channel(turn, &first)));
+	assert_int_equal(turn_bind(turn, &first), 0);
+	poll_all(&w);
+	assert_true(map_has(&w.map, turn_channel(turn, &first)));
+	/* bound once more it is the newest one already */
+	w.maps = 0;
+	assert_int_equal(turn_bind(turn, &first), 0);
+	poll_all(&w);
+	assert_int_equal(w.maps, 0);
+	world_close(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_relay_without_the_stun_server),
 		cmocka_unit_test(test_relay_of_another_socket),
+		cmocka_unit_test(test_receiver_knows_a_channel_used_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
