@@ -42,6 +42,11 @@ static bool crypto_same(const struct media_crypto *a,
 		      (size_t)info->key_bytes + info->salt_bytes) == 0;
 }
 
+bool session_key_same(const struct session_key *a, const struct session_key *b)
+{
+	return crypto_same(&a->crypto, &b->crypto);
+}
+
 int session_keys_get(struct session_key **ret, struct session_keys *keys,
 		     const struct media_crypto *crypto,
 		     enum media_srtp_library library)

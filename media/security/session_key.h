@@ -14,7 +14,7 @@
 /** A key of one direction and port. */
 struct session_key {
 	struct session_key *next;     /* loop */
-	struct media_crypto crypto;   /* loop */
+	struct media_crypto crypto;   /* constant */
 	struct srtp_context *context; /* the media thread */
 	_Atomic bool dropped;         /* by that thread: it may be released */
 };
@@ -40,6 +40,10 @@ int session_keys_get(struct session_key **ret, struct session_keys *keys,
 void session_keys_none(struct session_keys *keys);
 /** Wipe and release all keys. Thread: loop; no media thread may use them. */
 void session_keys_release(struct session_keys *keys);
+
+/** @return they have the same suite and master key. Thread: any that may use
+ * both */
+bool session_key_same(const struct session_key *a, const struct session_key *b);
 
 /** Draw a master key for each suite in local->crypto, with tags 1, 2, ..., from
  * the kernel's random number generator. Thread: loop */

@@ -22,21 +22,37 @@ static void session_start(struct tx *t, struct tx_session *s,
 	tx_rtcp_start(t, s, c->head.mono_ns);
 }
 
+/* @param key  NULL: the call is plain now, or the next key is not known yet */
+static void key_apply(struct tx_session *s, int socket, struct session_key *key)
+{
+	struct session_key *before = s->keys[socket];
+
+	if (before == key)
+		return;
+	s->keys[socket] = key;
+	if (!key) {
+		s->keys_before[socket] = before;
+		return;
+	}
+	if (before) {
+		srtp_context_continue(key->context, before->context);
+	} else {
+		/* a key that is used again must not begin again: an index used
+		 * twice gives the contents away (RFC 3711 section 9.1) */
+		before = s->keys_before[socket];
+		s->keys_before[socket] = NULL;
+		if (before && session_key_same(before, key))
+			srtp_context_continue(key->context, before->context);
+	}
+	session_key_drop(before);
+}
+
 static void keys_apply(struct tx_session *s, const struct tx_command *c)
 {
 	s->encrypted = c->encrypted;
 	s->rtcp_keyed = c->rtcp_keyed;
-	for (int i = 0; i < SOCKET_COUNT; i++) {
-		struct session_key *key = c->keys[i];
-
-		if (s->keys[i] == key)
-			continue;
-		if (s->keys[i] && key)
-			srtp_context_continue(key->context,
-					      s->keys[i]->context);
-		session_key_drop(s->keys[i]);
-		s->keys[i] = key;
-	}
+	for (int i = 0; i < SOCKET_COUNT; i++)
+		key_apply(s, i, c->keys[i]);
 }
 
 /* Send what was due before a change with the old parameters, even if this

@@ -136,6 +136,8 @@ struct tx_session {
 	uint16_t channel_rtcp; /* 0: directly */
 	bool rtcp_mux;
 	bool rtcp_keyed;
+	/* while `keys` has none: the last one used; NULL: none was */
+	struct session_key *keys_before[SOCKET_COUNT];
 	bool has_event; /* telephone-event was agreed */
 	uint8_t event_pt;
 	uint32_t event_clock_hz;

@@ -3,6 +3,7 @@
 #include "media_rig.h"
 #include "srtp_both.h"
 
+#include "base/big_endian.h"
 #include "base/clock.h"
 #include "media/analysis/rtcp.h"
 #include "media/analysis/rtp_header.h"
@@ -613,6 +614,82 @@ static void test_settled_plain(void **state)
 	assert_false(w->log->second[0][0].has_srtp);
 }
 
+static void settle_plain(struct world *w)
+{
+	struct media_negotiated n =
+		rig_settle(&w->rtp.at, &w->rtcp.at, MEDIA_SENDRECV);
+
+	assert_int_equal(media_session_apply(w->session, &n), 0);
+}
+
+/*
+ * Read the reports that have come.
+ * @param ours  our key
+ * @param last  in/out: index of the last SRTCP packet; each is larger than the
+ *              one before
+ * @return number of SRTCP packets
+ */
+static unsigned reports_read(struct world *w, const struct media_crypto *ours,
+			     uint32_t *last)
+{
+	uint8_t data[2048];
+	unsigned count = 0;
+	int len;
+
+	while ((len = peer_receive(&w->rtcp, data, sizeof(data))) >= 0) {
+		/* it remembers nothing: plain RTCP is not authentic, an index
+		 * used twice is */
+		srtp_t rx = peer_key(ours, false);
+		uint32_t index = be32(data + len - 14) & 0x7fffffff;
+		bool authentic = srtp_unprotect_rtcp(rx, data, &len) ==
+				 srtp_err_status_ok;
+
+		srtp_dealloc(rx);
+		if (!authentic)
+			continue;
+		assert_true(index > *last);
+		*last = index;
+		count++;
+	}
+	return count;
+}
+
+static void reports_await(struct world *w, const struct media_crypto *ours,
+			  uint32_t *last, unsigned count)
+{
+	int64_t hang_ns = clock_mono_ns() + 60 * NS_PER_S;
+
+	while (count > 0) {
+		unsigned n;
+
+		assert_true(clock_mono_ns() < hang_ns);
+		rig_run_ms(&w->rig, 20);
+		n = reports_read(w, ours, last);
+		count -= n < count ? n : count;
+	}
+}
+
+/*
+ * Encrypted, plain, and encrypted again with the same key: no index is used
+ * twice (RFC 3711 section 9.1).
+ */
+static void test_same_key_after_plain(void **state)
+{
+	struct world *w = *state;
+	const struct media_crypto ours =
+		media_session_local(w->session)->crypto[0];
+	uint32_t last = 0;
+
+	settle(w, 0, MEDIA_SENDRECV);
+	reports_await(w, &ours, &last, 2);
+	settle_plain(w);
+	rig_run_ms(&w->rig, 50);
+	settle(w, 0, MEDIA_SENDRECV);
+	reports_await(w, &ours, &last, 2);
+	stopped_in(w);
+	assert_true(reports_read(w, &ours, &last) > 0);
+}
+
 /* More packets than may wait for a key: the oldest are dropped and counted. */
 static void test_no_key_comes(void **state)
 {
@@ -659,6 +736,7 @@ int main(void)
 		TEST(test_new_key_of_the_peer),
 		TEST(test_settled_again_is_the_same_key),
 		TEST(test_settled_plain),
+		TEST(test_same_key_after_plain),
 		TEST(test_no_key_comes),
 		TEST(test_rekey_needs_sdes),
 	};
