@@ -19,7 +19,8 @@ static double clip_value(const struct codec *codec)
 		return 32256 / 32768.0;
 	if (codec == &codec_pcmu)
 		return 32124 / 32768.0;
-	if (codec->bytes_per_s && codec != &codec_g722)
+	if (codec == &codec_l16_8000 || codec == &codec_l16_16000 ||
+	    codec == &codec_l16_44100)
 		return 32767 / 32768.0;
 	/* coding changes the value of clipped samples a little */
 	return 32000 / 32768.0;

@@ -38,8 +38,10 @@ struct stream {
 	bool marker; /* of the next packet */
 };
 
-static void stream_open_as(struct stream *s, const struct codec *codec,
-			   double hz, const struct codec_settings *settings)
+/* @param amplitude  of the tone, as tone() takes it */
+static void stream_open_loud(struct stream *s, const struct codec *codec,
+			     double hz, double amplitude,
+			     const struct codec_settings *settings)
 {
 	size_t count = codec->sample_hz * 2;
 	int16_t *pcm = calloc(count, sizeof(*pcm));
@@ -56,10 +58,16 @@ static void stream_open_as(struct stream *s, const struct codec *codec,
 	s->seq = 65530;
 	s->ts = 0xffffff00;
 	s->mono_ns = NS_PER_S;
-	tone(pcm, count, hz, 8000, codec->sample_hz);
+	tone(pcm, count, hz, amplitude, codec->sample_hz);
 	rig_encode(&s->clip, codec, pcm, count, s->ptime_ms, settings);
 	free(pcm);
 	audio_leg_expect(s->leg, true, s->mono_ns);
+}
+
+static void stream_open_as(struct stream *s, const struct codec *codec,
+			   double hz, const struct codec_settings *settings)
+{
+	stream_open_loud(s, codec, hz, 8000, settings);
 }
 
 static void stream_open(struct stream *s, const struct codec *codec, double hz)
@@ -142,6 +150,50 @@ static void test_every_codec_is_heard(void **state)
 		assert_true(t.silence_max_ms <= 100);
 		assert_true(t.clipped_pct <= 0);
 		assert_float_equal(t.expected_ms, 90.0 * s.ptime_ms, 0.01);
+		stream_close(&s);
+	}
+}
+
+/* Samples of a packet that belong to a row of three or more at 32000 or above.
+ * @param row  in/out: length of the row that has not ended */
+static size_t clipped(const struct audio_samples *samples, size_t *row)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < samples->count; i++) {
+		*row = abs(samples->pcm[i]) < 32000 ? 0 : *row + 1;
+		count += *row < 3 ? 0 : *row == 3 ? 3 : 1;
+	}
+	return count;
+}
+
+/* A tone four times as loud as fits: docs/reference/audio.md "Figures". */
+static void test_clipping_of_every_codec(void **state)
+{
+	const struct codec_settings none = {0};
+	const struct codec *codec;
+
+	(void)state;
+	for (size_t i = 0; (codec = codec_at(i)); i++) {
+		struct audio_total t = {0};
+		size_t samples = 0, count = 0, row = 0;
+		struct stream s;
+		double pct;
+
+		stream_open_loud(&s, codec, 300, 4 * 32767, &none);
+		for (int k = 0; k < 90; k++) {
+			assert_true(stream_arrive(&s));
+			samples += s.samples->count;
+			count += clipped(s.samples, &row);
+		}
+		audio_leg_total(s.leg, s.mono_ns, &t);
+		print_message("%s: %.2f %% clipped\n", codec->name,
+			      t.clipped_pct);
+		pct = 100.0 * (double)count / (double)samples;
+		assert_true(count > 0);
+		/* the largest values of the others are 32124 and more, and
+		 * reproduced */
+		assert_float_equal(t.clipped_pct, pct, 0.01);
 		stream_close(&s);
 	}
 }
@@ -531,6 +583,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_codec_is_heard),
+		cmocka_unit_test(test_clipping_of_every_codec),
 		cmocka_unit_test(test_late_and_lost_packets),
 		cmocka_unit_test(test_source_that_begins_anew),
 		cmocka_unit_test(test_late_burst_is_late),
