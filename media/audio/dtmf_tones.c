@@ -154,6 +154,18 @@ static void block_end(struct dtmf_tones *t, int64_t end_ns,
 		};
 }
 
+/* The filter of audio_reduce_add() overshoots where audio is clipped. */
+static int16_t sample_of(float value)
+{
+	float scaled = value * 32767.0f;
+
+	if (scaled > 32767.0f)
+		return 32767;
+	if (scaled < -32768.0f)
+		return -32768;
+	return (int16_t)lrintf(scaled);
+}
+
 void dtmf_tones_add(struct dtmf_tones *t, const float *pcm, size_t count,
 		    int64_t mono_ns, struct dtmf_heard *ret)
 {
@@ -165,7 +177,7 @@ void dtmf_tones_add(struct dtmf_tones *t, const float *pcm, size_t count,
 		if (n > count - done)
 			n = count - done;
 		for (size_t i = 0; i < n; i++)
-			block[i] = (int16_t)lrintf(pcm[done + i] * 32767.0f);
+			block[i] = sample_of(pcm[done + i]);
 		dtmf_rx(t->rx, block, (int)n);
 		done += n;
 		t->used += n;

@@ -64,7 +64,7 @@ int dtmf_tones_new(struct dtmf_tones **ret);
 struct dtmf_tones *dtmf_tones_free(struct dtmf_tones *t);
 
 /**
- * Process samples of 8000 Hz in -1..1.
+ * Process samples of 8000 Hz; those beyond -1..1 are clipped.
  * @param mono_ns  time of the first sample
  * @param count    at most 160, so that *ret has room
  */

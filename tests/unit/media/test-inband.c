@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#define PI       3.14159265358979323846
 #define PTIME_MS 20
 #define HEARD    64
 
@@ -159,6 +160,38 @@ static void test_short_digits_are_heard(void **state)
 	order_heard(&codec_pcmu, &order, &log);
 	digits_of(&log, digits);
 	assert_string_equal(digits, "112233");
+}
+
+/* A loud digit whose samples go beyond full scale, as a resampler makes them. */
+static void test_loud_digit_is_heard(void **state)
+{
+	struct heard_log log = {.count = 0};
+	struct dtmf_heard heard;
+	struct dtmf_tones *t;
+	char digits[HEARD];
+
+	(void)state;
+	assert_int_equal(dtmf_tones_new(&t), 0);
+	for (size_t packet = 0; packet < 10; packet++) {
+		float pcm[160];
+
+		for (size_t i = 0; i < 160; i++) {
+			double at = 2 * PI * (double)(packet * 160 + i) / 8000;
+
+			pcm[i] = packet < 5 ? (float)(0.6 * sin(770 * at) +
+						      0.6 * sin(1336 * at))
+					    : 0;
+		}
+		dtmf_tones_add(t, pcm, 160,
+			       (int64_t)packet * PTIME_MS * NS_PER_MS, &heard);
+		log_add(&log, &heard);
+	}
+	dtmf_tones_end(t, &heard);
+	log_add(&log, &heard);
+	dtmf_tones_free(t);
+	digits_of(&log, digits);
+	assert_string_equal(digits, "5");
+	assert_float_equal(log.steps[log.count - 1].ms, 100, 15);
 }
 
 static void test_steps_of_an_order(void **state)
@@ -302,6 +335,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_digit_over_every_codec),
 		cmocka_unit_test(test_short_digits_are_heard),
+		cmocka_unit_test(test_loud_digit_is_heard),
 		cmocka_unit_test(test_steps_of_an_order),
 		cmocka_unit_test(test_session_sends_and_hears_digits),
 		cmocka_unit_test(test_session_listens),
