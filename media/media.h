@@ -155,7 +155,8 @@ struct media_dtmf {
 	char digit;
 	enum dtmf_via via; /* DTMF_RTPEVENT or DTMF_INBAND */
 	bool ended;        /* received: false when the digit begins */
-	double ms;         /* when ended: its duration */
+	double ms;         /* when ended: its duration; 0: sent: the order was
+			    * cut off here */
 	bool last;         /* sent: the last digit of its order */
 };
 
@@ -452,7 +453,8 @@ int media_session_send_until(struct media_session *s, int64_t mono_ns);
 
 /**
  * Send digits as telephone-events (RFC 4733) from now on, or as soon as the
- * session sends again. MEDIA_RECORD_DTMF reports each digit.
+ * session sends again. MEDIA_RECORD_DTMF reports each digit. An order that
+ * a change of telephone-event cuts off ends with a record of ms 0.
  * @param order  checked by dtmf_order_check(), borrowed during the call
  * @return 0; -EINVAL an invalid order, session stopped; -ENOTSUP
  *         telephone-event was not agreed; -EBUSY an order is still being sent;

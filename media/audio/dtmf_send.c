@@ -24,6 +24,14 @@ int dtmf_send_order(struct dtmf_send *d, const struct dtmf_order *order,
 	return 0;
 }
 
+char dtmf_send_cut(struct dtmf_send *d)
+{
+	char digit = d->order.digits[0] ? d->order.digits[d->at] : '\0';
+
+	*d = (struct dtmf_send){.next_ns = d->next_ns};
+	return digit;
+}
+
 static void digit_finish(struct dtmf_send *d, struct dtmf_packet *ret)
 {
 	ret->finished = true;

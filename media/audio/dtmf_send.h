@@ -39,6 +39,10 @@ struct dtmf_packet {
 int dtmf_send_order(struct dtmf_send *d, const struct dtmf_order *order,
 		    uint32_t clock_hz);
 
+/** Give the order up, in the middle of a digit, too.
+ * @return the digit that would have been next; 0: there is no order */
+char dtmf_send_cut(struct dtmf_send *d);
+
 /**
  * Get the packet that is due.
  * @param due_ns  its due time, never earlier than before

@@ -86,12 +86,12 @@ static void session_apply(struct tx *t, struct tx_session *s,
 	s->noise_pt = c->noise_pt;
 	s->ptime_ms = c->ptime_ms;
 	s->codec = c->codec;
-	tx_rtp_codec_changed(t, s);
-	s->ticks = codec_ticks(c->codec, c->ptime_ms);
-	s->clock_hz = c->codec->clock_hz;
 	s->has_event = c->has_event;
 	s->event_pt = c->event_pt;
 	s->event_clock_hz = c->event_clock_hz;
+	tx_rtp_codec_changed(t, s);
+	s->ticks = codec_ticks(c->codec, c->ptime_ms);
+	s->clock_hz = c->codec->clock_hz;
 	s->stream_bytes = (size_t)c->codec->bytes_per_s * c->ptime_ms / 1000;
 	if (s->clip != c->clip)
 		s->clip_at = 0;

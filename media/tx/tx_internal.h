@@ -98,8 +98,8 @@ void tx_rtp_play_begin(struct tx *t, struct tx_session *s,
  * @param c  COMMAND_TONES, held in the same way (MEDIA_RECORD_DTMF) */
 void tx_rtp_tones_begin(struct tx *t, struct tx_session *s,
 			const struct tx_command *c);
-/** Codec or packet time has changed: cut a file or tones encoded for the old
- * ones. */
+/** Codec, packet time or telephone-event may have changed: cut a file, tones or
+ * events of the old ones. */
 void tx_rtp_codec_changed(struct tx *t, struct tx_session *s);
 /** The session ends: return the commands that are held. */
 void tx_rtp_end(struct tx_session *s);

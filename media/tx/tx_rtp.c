@@ -369,10 +369,24 @@ void tx_rtp_tones_begin(struct tx *t, struct tx_session *s,
 	tones_check(t, s);
 }
 
+/* Cut digits whose telephone-event is not agreed on any more, or has another
+ * clock rate. */
+static void events_check(struct tx *t, struct tx_session *s)
+{
+	char digit;
+
+	if (s->has_event && s->dtmf.clock_hz == s->event_clock_hz)
+		return;
+	digit = dtmf_send_cut(&s->dtmf);
+	if (digit)
+		digit_sent(t, s, digit, 0, DIGIT_LAST);
+}
+
 void tx_rtp_codec_changed(struct tx *t, struct tx_session *s)
 {
 	play_check(t, s);
 	tones_check(t, s);
+	events_check(t, s);
 }
 
 void tx_rtp_end(struct tx_session *s)

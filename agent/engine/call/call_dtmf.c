@@ -98,7 +98,11 @@ void call_dtmf_media(struct call *c, const struct media_record *record)
 
 	if (record->outgoing && d->ms <= 0) {
 		script_acted(&c->script, WIRE_SCRIPT_DTMF,
-			     "the codec changed while the tones were sent");
+			     d->via == DTMF_INBAND
+				     ? "the codec changed while the tones were "
+				       "sent"
+				     : "telephone-event changed while the "
+				       "digits were sent");
 	} else if (record->outgoing) {
 		report_digit(c, record->mono_ns, &sent);
 		if (d->last)

@@ -16,7 +16,8 @@
 
 #include <cmocka.h>
 
-#define SSRC 0x11223344
+#define SSRC     0x11223344
+#define EVENT_PT 101
 
 struct world {
 	struct rig rig;
@@ -279,6 +280,98 @@ static void test_strangers_and_collisions(void **state)
 	assert_int_equal(w->log->total[0].packets, 320);
 }
 
+/* @param event_hz  clock rate of telephone-event; 0: not agreed */
+static void settle_event(struct world *w, uint32_t event_hz)
+{
+	struct media_negotiated n =
+		rig_settle(&w->rtp.at, &w->rtp.at, MEDIA_SENDRECV);
+
+	n.has_event_pt = event_hz > 0;
+	n.event_pt = event_hz > 0 ? EVENT_PT : 0;
+	n.event_clock_hz = event_hz;
+	assert_int_equal(media_session_apply(w->log->session, &n), 0);
+}
+
+static void await_digit(struct world *w)
+{
+	int64_t hang_ns = clock_mono_ns() + 60 * NS_PER_S;
+
+	while (w->log->digits[1] == 0) {
+		assert_true(clock_mono_ns() < hang_ns);
+		rig_run_ms(&w->rig, 10);
+	}
+}
+
+/* @return the last digit of the order; all before it were sent whole */
+static const struct media_dtmf *await_last(struct world *w,
+					   const struct dtmf_order *order)
+{
+	int64_t hang_ns = clock_mono_ns() + 60 * NS_PER_S;
+	const struct media_dtmf *digit = w->log->digit[1];
+	size_t i = 0;
+
+	for (;; i++) {
+		while (i == w->log->digits[1]) {
+			assert_true(clock_mono_ns() < hang_ns);
+			rig_run_ms(&w->rig, 10);
+		}
+		assert_int_equal(digit[i].via, DTMF_RTPEVENT);
+		assert_int_equal(digit[i].digit, order->digits[i]);
+		if (digit[i].last)
+			return &digit[i];
+		assert_float_equal(digit[i].ms, order->duration_ms, 0.1);
+	}
+}
+
+/* Read what has arrived: events have their payload type, audio its size. */
+static void check_payloads(const struct peer *p)
+{
+	uint8_t data[2048];
+	int len;
+
+	while ((len = peer_receive(p, data, sizeof(data))) >= 0) {
+		if (datagram_classify(data, (size_t)len) != DATAGRAM_RTP)
+			continue;
+		assert_int_equal(len == RTP_HEADER_BYTES + DTMF_PAYLOAD_BYTES,
+				 (data[1] & 0x7f) == EVENT_PT);
+	}
+}
+
+/*
+ * Offer and answer take telephone-event away, or change its clock rate, while
+ * digits are sent: the rest is not sent, and is reported as cut off.
+ */
+static void test_events_end_with_their_agreement(void **state)
+{
+	static const uint32_t after_hz[] = {0, 16000};
+	const struct dtmf_order order = {
+		.digits = "1234567890123456789012345678901234567890",
+		.duration_ms = 1300,
+		.gap_ms = 40};
+	const struct dtmf_order next = {
+		.digits = "7", .duration_ms = 40, .gap_ms = 40};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < 2; i++) {
+		struct media_session *session = w->log->session;
+
+		w->log->digits[1] = 0;
+		settle_event(w, 8000);
+		assert_int_equal(media_session_dtmf(session, &order), 0);
+		await_digit(w);
+		settle_event(w, after_hz[i]);
+		assert_float_equal(await_last(w, &order)->ms, 0, 0.1);
+		check_payloads(&w->rtp);
+		/* it is not in the way of another order */
+		w->log->digits[1] = 0;
+		settle_event(w, 8000);
+		assert_int_equal(media_session_dtmf(session, &next), 0);
+		assert_float_equal(await_last(w, &next)->ms, 40, 0.1);
+	}
+	(void)ended(w);
+	check_payloads(&w->rtp);
+}
+
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(name, world_open, world_close)
 
@@ -291,6 +384,7 @@ int main(void)
 		TEST(test_payload_types_of_another_session),
 		TEST(test_csrcs_and_extension),
 		TEST(test_strangers_and_collisions),
+		TEST(test_events_end_with_their_agreement),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
