@@ -227,17 +227,22 @@ void audio_session_take(struct audio_session *a, const struct payload *head,
 			const uint8_t *data, struct audio_samples *scratch)
 {
 	bool sent = head->sent;
-	const struct codec *codec = a->codecs[head->pt & PACKET_PT_MASK];
+	/* the TX thread sends what was due before a change as it was before;
+	 * commands come earlier than the payloads of that time */
+	const struct audio_payloads *payloads =
+		sent && head->mono_ns < a->changed_ns ? &a->payloads_before
+						      : &a->payloads;
+	const struct codec *codec = payloads->codecs[head->pt & PACKET_PT_MASK];
 
 	if (!a->running) {
 		audio_early_keep(&a->early, head, data);
 		return;
 	}
 	if (sent && codec)
-		codec = a->codec_sent;
+		codec = payloads->sent;
 	while (head->mono_ns >= a->second_ns + NS_PER_S)
 		second_close(a, a->second_ns + NS_PER_S);
-	if (head->pt == a->noise_pt) {
+	if (head->pt == payloads->noise_pt) {
 		double gap_ms = audio_leg_noise(&a->legs[sent], head, data);
 
 		if (gap_ms >= 0)
@@ -256,10 +261,17 @@ void audio_session_take(struct audio_session *a, const struct payload *head,
 
 /* ---- start and end ---- */
 
-static void codecs_know(struct audio_session *a, const struct audio_command *c)
+static void payloads_know(struct audio_session *a,
+			  const struct audio_command *c)
 {
-	memset(a->codecs, 0, sizeof(a->codecs));
-	a->noise_pt = PACKET_PT_MASK + 1;
+	struct audio_payloads *to = &a->payloads;
+
+	if (a->running) {
+		a->payloads_before = *to;
+		a->changed_ns = c->head.mono_ns;
+	}
+	memset(to, 0, sizeof(*to));
+	to->noise_pt = PACKET_PT_MASK + 1;
 	/* only the tapped program has the keys: nothing can be decoded */
 	if (a->p.tapped && c->encrypted)
 		return;
@@ -267,12 +279,12 @@ static void codecs_know(struct audio_session *a, const struct audio_command *c)
 		const struct rtp_payload *p = &c->map->entries[i];
 
 		if (p->kind == RTP_PAYLOAD_CN)
-			a->noise_pt = p->pt;
+			to->noise_pt = p->pt;
 		if (p->kind == RTP_PAYLOAD_AUDIO)
-			a->codecs[p->pt & PACKET_PT_MASK] =
+			to->codecs[p->pt & PACKET_PT_MASK] =
 				codec_by_rtpmap(p->codec, p->clock_hz);
 	}
-	a->codec_sent = c->codec;
+	to->sent = c->codec;
 }
 
 /* Process the packets that arrived before the start, as the analysis does. */
@@ -304,7 +316,7 @@ void audio_session_apply(struct audio_session *a, const struct audio_command *c,
 
 	audio_leg_expect(&a->legs[0], c->receives, start_ns);
 	audio_leg_expect(&a->legs[1], c->sends, c->head.mono_ns);
-	codecs_know(a, c);
+	payloads_know(a, c);
 	if (!starts)
 		return;
 	a->running = true;

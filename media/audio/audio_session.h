@@ -48,6 +48,13 @@ struct audio_command {
 	char *paths[2];
 };
 
+/** What the payload types of a session mean. */
+struct audio_payloads {
+	const struct codec *codecs[128]; /* of each payload type */
+	const struct codec *sent;        /* the one that we send with */
+	unsigned noise_pt; /* of comfort noise; out of range: none */
+};
+
 /** Created by the loop; then owned by the audio thread until audio_done is
  * set. */
 struct audio_session {
@@ -77,10 +84,10 @@ struct audio_session {
 	bool over;                  /* RX and TX have finished with the
 				     * session */
 	unsigned totals;            /* number published */
-	/* codec of each payload type; codec_sent: what we send */
-	const struct codec *codecs[128];
-	const struct codec *codec_sent;
-	unsigned noise_pt; /* of comfort noise; out of range: none */
+	struct audio_payloads payloads;
+	/* of what we sent before changed_ns; 0: they never changed */
+	struct audio_payloads payloads_before;
+	int64_t changed_ns;
 };
 
 /** Thread: loop.

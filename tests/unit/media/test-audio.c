@@ -3,6 +3,7 @@
  * whole sessions.
  */
 #include "media/audio/audio_leg.h"
+#include "media/audio/audio_session.h"
 
 #include "base/clock.h"
 #include "media_rig.h"
@@ -520,6 +521,83 @@ static void settle(struct rig_log *log, const struct rig_log *peer,
 	assert_int_equal(media_session_apply(log->session, &n), 0);
 }
 
+static void apply(struct audio_session *a, const struct codec *codec,
+		  const struct rtp_payload_map *map, int64_t mono_ns,
+		  struct audio_samples *samples)
+{
+	const struct audio_command c = {
+		.head.mono_ns = mono_ns,
+		.map = map,
+		.codec = codec,
+		.sends = true,
+	};
+
+	audio_session_apply(a, &c, samples);
+}
+
+/* Five packets of 20 ms that we sent. */
+static void sent(struct audio_session *a, const struct codec *codec,
+		 uint16_t seq, int64_t mono_ns, struct audio_samples *samples)
+{
+	uint8_t data[160];
+	int16_t pcm[160];
+
+	for (uint16_t i = 0; i < 5; i++) {
+		const struct payload head = {
+			.mono_ns = mono_ns + i * 20 * NS_PER_MS,
+			.ts = (seq + i) * 160u,
+			.seq = (uint16_t)(seq + i),
+			.bytes = sizeof(data),
+			.pt = codec->pt,
+			.sent = true,
+		};
+
+		tone(pcm, 160, 1000, 8000, 8000);
+		assert_int_equal(codec->encode(codec, NULL, data, pcm, 160),
+				 sizeof(data));
+		audio_session_take(a, &head, data, samples);
+	}
+}
+
+/*
+ * The audio thread takes a change before the packets that were sent before it:
+ * these were made by the codec before, with a payload type that may have no
+ * meaning now.
+ */
+static void test_codec_of_what_was_sent_before(void **state)
+{
+	static const struct audio_session_params params = {
+		.wanted = MEDIA_AUDIO_MEASURE};
+	struct rtp_payload_map before = {.count = 0}, after = {.count = 0};
+	struct audio_samples *samples = calloc(1, sizeof(*samples));
+	(void)state;
+
+	assert_non_null(samples);
+	assert_int_equal(rtp_payload_map_add(&before, 8, "PCMA", 8000), 0);
+	assert_int_equal(rtp_payload_map_add(&after, 0, "PCMU", 8000), 0);
+	for (int both = 0; both < 2; both++) {
+		struct audio_total t = {0};
+		struct audio_session *a;
+
+		if (both) /* the peer still accepts PCMA */
+			assert_int_equal(
+				rtp_payload_map_add(&after, 8, "PCMA", 8000),
+				0);
+		assert_int_equal(audio_session_new(&a, &params), 0);
+		apply(a, &codec_pcma, &before, NS_PER_S, samples);
+		apply(a, &codec_pcmu, &after, NS_PER_S + 100 * NS_PER_MS,
+		      samples);
+		sent(a, &codec_pcma, 100, NS_PER_S, samples);
+		sent(a, &codec_pcmu, 105, NS_PER_S + 100 * NS_PER_MS, samples);
+		assert_ptr_equal(a->legs[1].codec, &codec_pcmu);
+		audio_leg_total(&a->legs[1], 2 * NS_PER_S, &t);
+		assert_int_equal(t.packets, 10);
+		assert_float_equal(t.level_dbov, -15.26, 0.3);
+		audio_session_free(a);
+	}
+	free(samples);
+}
+
 static void test_session_hears_its_peer(void **state)
 {
 	struct rig_log *a, *b;
@@ -594,6 +672,7 @@ int main(void)
 		cmocka_unit_test(test_silence_is_counted_while_expected),
 		cmocka_unit_test(test_garbage_is_no_sound),
 		cmocka_unit_test(test_payload_ring_refuses_when_full),
+		cmocka_unit_test(test_codec_of_what_was_sent_before),
 		cmocka_unit_test(test_session_hears_its_peer),
 		cmocka_unit_test(test_session_finds_one_way_audio),
 	};
