@@ -202,18 +202,84 @@ static void both_lite(struct ice *ice)
 	}
 }
 
+/* Start the checks of what has no pair yet. */
+static void checks_start(struct ice *ice)
+{
+	if (!ice->local.lite)
+		pairs_form(ice);
+	else if (ice->peer.lite)
+		both_lite(ice);
+	for (size_t i = 0; i < ice->early_count; i++)
+		ice_checked(ice, &ice->early[i]);
+	ice->early_count = 0;
+}
+
+/* RTCP's component begins anew, or is not used any more. */
+static void rtcp_reset(struct ice *ice, enum pair_state state)
+{
+	memset(&ice->parts[1], 0, sizeof(ice->parts[1]));
+	/* RTP's pairs stay where they are */
+	for (size_t i = 0; i < ice->pair_count; i++) {
+		struct pair *p = &ice->pairs[i];
+
+		if (p->component == 1)
+			continue;
+		p->state = state;
+		p->triggered = false;
+		p->nominated = false;
+		p->nominate_wanted = false;
+		p->check.open = false;
+	}
+}
+
+/* The same peer, with RTCP on a port of its own or no longer: RTP's component
+ * goes on. */
+static void components_change(struct ice *ice, const struct media_ice *peer,
+			      unsigned components, int64_t now_ns)
+{
+	if (ice->components == components || ice->state == ICE_FAILED)
+		return;
+	ice->now_ns = now_ns;
+	ice->components = components;
+	ice->version++;
+	if (components == 1) {
+		rtcp_reset(ice, PAIR_FAILED);
+		if (ice->parts[0].selected)
+			ice->state = ICE_CONNECTED;
+		return;
+	}
+	rtcp_reset(ice, PAIR_WAITING);
+	ice->state = ICE_CHECKING;
+	ice->until_ns = now_ns + ICE_PATIENCE_NS;
+	for (size_t i = 0; i < peer->candidate_count; i++) {
+		const struct media_candidate *c = &peer->candidates[i];
+
+		if (c->component == 2 && ice->remote_count < ICE_REMOTES_MAX &&
+		    ice_remote_find(ice, 2, &c->addr) == NONE)
+			ice->remotes[ice->remote_count++] = *c;
+	}
+	checks_start(ice);
+}
+
 int ice_start(struct ice *ice, const struct media_ice *peer,
 	      unsigned components, bool controlling, int64_t now_ns)
 {
 	if (!peer->ufrag[0] || !peer->pwd[0] || components < 1 ||
 	    components > MEDIA_ICE_COMPONENTS)
 		return -EINVAL;
-	if (ice->started && same_peer(&ice->peer, peer))
+	if (ice->started && same_peer(&ice->peer, peer)) {
+		components_change(ice, peer, components, now_ns);
 		return 0;
-	if (!ice->started) /* RFC 8445 section 6.1.1: a lite agent is controlled
-			    * by a full one */
+	}
+	if (ice->started) {
+		/* they came with the peer's former user name */
+		ice->early_count = 0;
+	} else {
+		/* RFC 8445 section 6.1.1: a lite agent is controlled by a full
+		 * one */
 		ice->controlling = ice->local.lite == peer->lite ? controlling
 								 : peer->lite;
+	}
 	forget(ice);
 	ice->started = true;
 	ice->now_ns = now_ns;
@@ -227,13 +293,7 @@ int ice_start(struct ice *ice, const struct media_ice *peer,
 		if (peer->candidates[i].component <= components)
 			ice->remotes[ice->remote_count++] = peer->candidates[i];
 	}
-	if (!ice->local.lite)
-		pairs_form(ice);
-	else if (peer->lite)
-		both_lite(ice);
-	for (size_t i = 0; i < ice->early_count; i++)
-		ice_checked(ice, &ice->early[i]);
-	ice->early_count = 0;
+	checks_start(ice);
 	return 0;
 }
 

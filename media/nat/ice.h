@@ -26,8 +26,9 @@
 #define ICE_PAIRS_MAX (2 * ICE_REMOTES_MAX)
 /* Our candidates: from our SDP, and peer reflexive ones */
 #define ICE_LOCALS_MAX 20
-/* Checks kept that arrive before the peer's SDP. Further ones are answered but
- * not kept: the peer repeats them. */
+/* Checks kept that arrive before the peer's SDP, or before the one with which
+ * RTCP gets its own component. Further ones are answered but not kept: the peer
+ * repeats them. */
 #define ICE_EARLY_MAX 8
 
 #define ICE_PACE_NS         INT64_C(50000000)  /* Ta, RFC 8445 section 14.2 */
@@ -80,7 +81,8 @@ const struct media_ice *ice_local(const struct ice *ice);
 
 /**
  * Offer and answer are settled: start. If the peer's ufrag and password are
- * unchanged, continue; otherwise restart ICE, while media continues over the
+ * unchanged, continue: a component that is not used any more is forgotten, for
+ * a new one checks start. Otherwise restart ICE, while media continues over the
  * previous pairs.
  * @param components   1: RTCP has no address of its own; 2
  * @param controlling  used by the first call only

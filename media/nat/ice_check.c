@@ -38,9 +38,8 @@ static size_t candidate_find(const struct media_candidate *list, size_t count,
 	return NONE;
 }
 
-/* @return index of the candidate; NONE: not found */
-static size_t ice_remote_find(const struct ice *ice, uint8_t component,
-			      const struct media_addr *addr)
+size_t ice_remote_find(const struct ice *ice, uint8_t component,
+		       const struct media_addr *addr)
 {
 	return candidate_find(ice->remotes, ice->remote_count, component, addr);
 }
@@ -460,10 +459,10 @@ static void request_take(struct ice *ice, const struct ice_path *from,
 		return;
 	}
 	answer_send(ice, from, m, 0, NULL);
-	if (ice->started && ice->state != ICE_FAILED)
-		ice_checked(ice, &check);
-	else if (!ice->started)
+	if (!ice->started || from->component > ice->components)
 		early_keep(ice, &check);
+	else if (ice->state != ICE_FAILED)
+		ice_checked(ice, &check);
 }
 
 void ice_input(struct ice *ice, const struct ice_path *from,

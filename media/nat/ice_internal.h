@@ -55,7 +55,8 @@ struct component {
 	struct ice_selected before;
 };
 
-/* A check that arrived before the peer's SDP. */
+/* A check that arrived before the peer's SDP, or before the one that gives its
+ * component. */
 struct early {
 	struct ice_path from;
 	uint32_t priority;
@@ -103,6 +104,9 @@ uint32_t ice_priority(enum media_candidate_type type, uint8_t component);
 /** @return index of our candidate; NONE: not found */
 size_t ice_local_find(const struct ice *ice, uint8_t component,
 		      const struct media_addr *addr);
+/** @return index of the peer's candidate; NONE: not found */
+size_t ice_remote_find(const struct ice *ice, uint8_t component,
+		       const struct media_addr *addr);
 /** Find the pair of this base and remote candidate, or create it.
  * @return NULL: we have no such base */
 struct pair *ice_pair(struct ice *ice, bool relayed, size_t remote);

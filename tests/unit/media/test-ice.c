@@ -39,6 +39,7 @@ struct world {
 		        * hosts A has sent to */
 	bool opened;   /* A has sent through it */
 	bool deaf;     /* packets from B are dropped */
+	bool no_rtcp;  /* so are those of component 2 */
 	unsigned lose; /* drop one in so many datagrams; 0: none */
 	unsigned sent;
 	int64_t now_ns;
@@ -89,7 +90,8 @@ static void send_h(const struct ice_path *path, const uint8_t *data,
 	assert_true(w->flight_count < FLIGHTS_MAX);
 	if (w->lose && ++w->sent % w->lose == 0)
 		return;
-	if (side->index == 1 && w->deaf)
+	if ((side->index == 1 && w->deaf) ||
+	    (path->component == 2 && w->no_rtcp))
 		return;
 	if (w->nat && side->index == 0)
 		w->opened = true;
@@ -469,6 +471,70 @@ static void test_restart(void **state)
 	world_close(&w);
 }
 
+/*
+ * RTCP moves to RTP's port and back to its own one with the same credentials
+ * (rtcp-mux of a later offer and answer). The first side to know may be either.
+ */
+static void test_components_change(void **state)
+{
+	static const struct {
+		bool lite_a, lite_b;
+	} cases[] = {
+		{false, false}, {true, false}, {false, true}, {true, true}};
+	struct ice_selected pair;
+	(void)state;
+
+	for (int i = 0; i < 8; i++) {
+		int first = i % 2;
+		struct world w;
+
+		world_open(&w, cases[i / 2].lite_a, cases[i / 2].lite_b);
+		start(&w, 1, 1, false);
+		start(&w, 0, 1, true);
+		run_ms(&w, 1000);
+		check_connected(&w, 1);
+		for (int k = 0; k < 2; k++) {
+			start(&w, first, 2, !first);
+			assert_int_equal(
+				ice_selected(w.agents[first], 1, &pair), true);
+			run_ms(&w, 500);
+			start(&w, 1 - first, 2, first);
+			run_ms(&w, 1000);
+			check_connected(&w, 2);
+			start(&w, first, 1, !first);
+			run_ms(&w, 500);
+			start(&w, 1 - first, 1, first);
+			/* no consent is wanted for RTCP's old port */
+			w.no_rtcp = true;
+			run_ms(&w, 60000);
+			w.no_rtcp = false;
+			check_connected(&w, 1);
+			assert_false(ice_selected(w.agents[0], 2, &pair));
+			assert_false(ice_selected(w.agents[1], 2, &pair));
+		}
+		world_close(&w);
+	}
+}
+
+/* The new component has to connect like one of a new call. */
+static void test_component_that_fails(void **state)
+{
+	struct world w;
+	(void)state;
+
+	world_open(&w, false, false);
+	start(&w, 1, 1, false);
+	start(&w, 0, 1, true);
+	run_ms(&w, 1000);
+	w.no_rtcp = true;
+	start(&w, 1, 2, false);
+	start(&w, 0, 2, true);
+	assert_int_equal(ice_state(w.agents[0]), ICE_CHECKING);
+	run_ms(&w, ICE_PATIENCE_NS / NS_PER_MS + 100);
+	assert_int_equal(ice_state(w.agents[0]), ICE_FAILED);
+	world_close(&w);
+}
+
 /* ---- strangers ---- */
 
 static void stranger_sends(struct world *w, struct stun_draft *draft)
@@ -611,6 +677,8 @@ int main(void)
 		cmocka_unit_test(test_nobody_there),
 		cmocka_unit_test(test_consent),
 		cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_components_change),
+		cmocka_unit_test(test_component_that_fails),
 		cmocka_unit_test(test_strangers),
 		cmocka_unit_test(test_remotes_bounded),
 		cmocka_unit_test(test_early_checks_bounded),
