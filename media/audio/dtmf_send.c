@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define VOLUME    8 /* -dBm0: the two tones of dtmf_tones_read() together */
+#define VOLUME    7 /* -dBm0: the two tones of dtmf_tones_read() together */
 #define END_TIMES 3 /* RFC 4733 section 2.5.1.4 */
 
 int dtmf_send_order(struct dtmf_send *d, const struct dtmf_order *order,

@@ -6,6 +6,7 @@
 #include "control/wire/job.h"
 
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -138,6 +139,31 @@ static void test_send_places(void **state)
 	assert_int_equal(dtmf_send_order(&d, &o, 8000), 0);
 	assert_true(dtmf_send_next(&d, place * 20 * NS_PER_MS, ts, 20, &p));
 	assert_true(p.marker);
+}
+
+/*
+ * The volume of an event is the power of the tones that are sent in-band: both
+ * together (RFC 4733 section 2.3.4).
+ */
+static void test_send_volume(void **state)
+{
+	struct dtmf_order o = order_of("5", 1000, 40);
+	struct dtmf_send d = {0};
+	struct dtmf_packet p;
+	int16_t pcm[8000];
+	double power = 0;
+	double dbm0;
+
+	(void)state;
+	dtmf_tones_read(pcm, 0, 8000, &o, 8000);
+	for (size_t i = 0; i < 8000; i++)
+		power += (double)pcm[i] * pcm[i] / 8000;
+	/* a sine of full scale has 3.14 dBm0 (ITU-T G.711 table 5) */
+	dbm0 = 10 * log10(power / (32767.0 * 32767.0 / 2)) + 3.14;
+	print_message("tones: %.2f dBm0\n", dbm0);
+	assert_int_equal(dtmf_send_order(&d, &o, 8000), 0);
+	assert_true(dtmf_send_next(&d, 0, 0, 20, &p));
+	assert_int_equal(p.payload.volume, lrint(-dbm0));
 }
 
 static void test_send_gap_is_audio(void **state)
@@ -308,6 +334,7 @@ int main(void)
 		cmocka_unit_test(test_order_as_on_the_wire),
 		cmocka_unit_test(test_payload),
 		cmocka_unit_test(test_send_places),
+		cmocka_unit_test(test_send_volume),
 		cmocka_unit_test(test_send_gap_is_audio),
 		cmocka_unit_test(test_send_long_packets),
 		cmocka_unit_test(test_receive_plain),
