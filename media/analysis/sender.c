@@ -338,7 +338,7 @@ void rtp_sender_close_second(struct rtp_sender *s, int64_t end_ns,
 		.jitter_ms = s->report_jitter_ms,
 		.has_rtt = s->has_rtt,
 		.rtt_ms = s->rtt_ms,
-		.has_lateness = s->packets > s->packets_before,
+		.has_lateness = s->lateness_us != INT32_MIN,
 		.lateness_ms = s->lateness_us / 1000.0,
 	};
 	if (s->has_loss_second)

@@ -287,8 +287,8 @@ struct rtp_sender {
 	uint64_t packets_before;
 	uint64_t bytes_before;
 	int64_t second_start_ns;
-	int32_t lateness_us;     /* maximum in the open second */
-	int32_t lateness_max_us; /* maximum in closed ones; INT32_MIN: none */
+	int32_t lateness_us; /* maximum in the open second; INT32_MIN: none */
+	int32_t lateness_max_us; /* likewise in closed ones */
 	/* report blocks */
 	bool has_report;
 	bool has_report_second; /* received in the open second */
@@ -349,7 +349,8 @@ void rtp_sender_init(struct rtp_sender *s, uint32_t ssrc, int64_t start_ns,
  */
 void rtp_sender_set_payload(struct rtp_sender *s, const struct rtp_payload *p);
 
-/** One packet was sent (kind PACKET_RTP_SENT). */
+/** One packet was sent (kind PACKET_RTP_SENT).
+ * @param r  lateness_us INT32_MIN: unknown */
 void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r);
 
 /**

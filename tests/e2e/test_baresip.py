@@ -48,6 +48,7 @@ def test_a_run_through_the_api(tmp_path, ports, folder):
                 assert sent["ssrc"] == received["ssrc"]
             out, heard = stream(report, role, "out"), stream(report, role, "in")
             assert "lateness_max_ms" not in out
+            assert not bench.points(run["session_id"], "rtp_send_lateness", role, "out")
             if role == "caller":  # long enough for RTCP of both sides
                 assert heard["rtt_ms"]["n"] > 0 and heard["rtt_ms"]["max"] < 50
             points = bench.points(run["session_id"], "rtp_pkt_per_sec", role, "out")

@@ -148,6 +148,8 @@ def test_rtp_stream(bench, ports):
     sent, received = stream(report, "caller", "out"), stream(report, "callee", "in")
     assert 50 <= sent["packets"] <= 105 and sent["packets"] == received["packets"]
     assert received["lost"] == 0 and received["codec"] == "PCMU"
+    assert bench.points(done["session_id"], "rtp_pkt_per_sec", "caller", "out")
+    assert not bench.points(done["session_id"], "rtp_send_lateness", "caller", "out")
 
 
 def test_register_with_authentication(bench, ports):

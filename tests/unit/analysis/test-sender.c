@@ -269,6 +269,30 @@ static void test_any_reports_add_up(void **state)
 	}
 }
 
+/* Only the program of a tapped session knows when a packet was due. */
+static void test_unknown_lateness_is_absent(void **state)
+{
+	struct packet_record r = {.seq = FIRST,
+				  .kind = PACKET_RTP_SENT,
+				  .lateness_us = INT32_MIN};
+	struct stream_second n;
+
+	(void)state;
+	rtp_sender_update(&sender, &r);
+	rtp_sender_close_second(&sender, S, &n);
+	assert_int_equal(n.packets, 1);
+	assert_false(n.has_lateness);
+	assert_false(total().has_lateness);
+	r.lateness_us = -250; /* left before it was due */
+	rtp_sender_update(&sender, &r);
+	rtp_sender_close_second(&sender, 2 * S, &n);
+	assert_true(n.has_lateness);
+	assert_true(n.lateness_ms < -0.249 && n.lateness_ms > -0.251);
+	rtp_sender_close_second(&sender, 3 * S, &n); /* nothing was sent */
+	assert_false(n.has_lateness);
+	assert_true(total().has_lateness);
+}
+
 /* What an earlier session left in the memory is in no distribution. */
 static void test_distributions_of_reused_memory(void **state)
 {
@@ -318,6 +342,7 @@ int main(void)
 		cmocka_unit_test_setup(test_summary_after_a_lost_one, setup),
 		cmocka_unit_test_setup(test_summaries_begin_later, setup),
 		cmocka_unit_test_setup(test_summary_that_cannot_be, setup),
+		cmocka_unit_test_setup(test_unknown_lateness_is_absent, setup),
 		cmocka_unit_test_setup(test_distributions_of_reused_memory,
 				       setup),
 		cmocka_unit_test(test_any_reports_add_up),
