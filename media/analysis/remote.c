@@ -84,7 +84,7 @@ bool remote_summary_take(struct remote *r, const struct rtcp_stat_summary *s,
 		.duplicates = s->has_duplicates ? s->duplicates : 0,
 	};
 
-	/* a block cannot report more lost packets than were sent */
+	/* a block cannot report more lost packets than numbers were used */
 	if (n.lost > sent || r->sum.lost + n.lost > sent ||
 	    (s->has_jitter && clock_hz > 0 && !has_jitter)) {
 		r->invalid++;

@@ -30,7 +30,7 @@ void remote_voip_take(struct remote *r, const struct rtcp_voip_metrics *v);
 /**
  * Process a statistics summary.
  * @param clock_hz  of the stream; 0: no jitter
- * @param sent      packets sent so far: a block about more is ignored
+ * @param sent      sequence numbers used so far: a block about more is ignored
  * @return false: it is impossible and ignored
  */
 bool remote_summary_take(struct remote *r, const struct rtcp_stat_summary *s,

@@ -90,6 +90,13 @@ void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r)
 		s->lateness_us = r->lateness_us;
 }
 
+/* Sequence numbers used so far. A packet that the kernel refused keeps its
+ * number, but is not in `packets`. */
+static uint64_t numbers_used(const struct rtp_sender *s)
+{
+	return s->has_first ? (uint64_t)(s->last_ext - s->first_seq + 1) : 0;
+}
+
 /* @return NULL: this source has not reported yet */
 static struct rtp_reporter *reporter_find(struct rtp_sender *s, uint32_t ssrc)
 {
@@ -111,7 +118,6 @@ static struct rtp_reporter reporter_begin(const struct rtp_sender *s,
 		.ssrc = ssrc,
 		.ext_max = s->has_report ? last->ext_max
 					 : (uint32_t)s->first_seq - 1,
-		.packets = s->has_report ? last->packets : 0,
 		.reached = s->has_report ? last->reached : 0,
 	};
 }
@@ -137,7 +143,8 @@ static bool report_expected(const struct rtp_sender *s,
 			    const struct rtp_reporter *r,
 			    const struct rtcp_report *report, uint32_t *ret)
 {
-	uint64_t most = s->packets - r->packets + REPORT_SLACK;
+	/* `reached` is at most this, by every report accepted before */
+	uint64_t most = numbers_used(s) + REPORT_SLACK - r->reached;
 	uint32_t step = report->ext_max - r->ext_max;
 
 	/* the cycles of the first report count from the first packet */
@@ -219,7 +226,6 @@ bool rtp_sender_report(struct rtp_sender *s, uint32_t reporter,
 	next.lost = report->lost;
 	next.reached += expected;
 	next.ext_max = report->ext_max;
-	next.packets = s->packets;
 	next.reports = ++s->reports;
 	if (!place)
 		place = reporter_place(s);
@@ -291,7 +297,8 @@ void rtp_sender_summary(struct rtp_sender *s, uint32_t reporter,
 {
 	struct rtp_reporter *r = reporter_find(s, reporter);
 
-	if (!remote_summary_take(&s->remote, summary, s->clock_hz, s->packets))
+	if (!remote_summary_take(&s->remote, summary, s->clock_hz,
+				 numbers_used(s)))
 		return;
 	if (summary->has_duplicates) {
 		s->has_duplicates = true;
@@ -368,8 +375,7 @@ void rtp_sender_close_second(struct rtp_sender *s, int64_t end_ns,
 static void total_reports(const struct rtp_sender *s, struct stream_total *ret)
 {
 	const struct rtp_reporter *last = &s->reporters[s->reporter_last];
-	int64_t sent = s->last_ext - s->first_seq + 1;
-	int64_t rest = sent - (int64_t)last->reached;
+	int64_t rest = (int64_t)numbers_used(s) - (int64_t)last->reached;
 
 	if (!s->has_report)
 		return;

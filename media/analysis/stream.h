@@ -261,9 +261,10 @@ struct rtp_reporter {
 	uint32_t ssrc;
 	uint32_t ext_max;
 	int32_t lost;     /* cumulative */
-	uint64_t packets; /* sent when it arrived */
 	uint64_t reports; /* of all sources, when it arrived */
-	uint64_t reached; /* numbers from the first one sent to ext_max */
+	uint64_t reached; /* numbers from the first one sent to ext_max; may
+			   * exceed those known to be used, as a report may
+			   * overtake records */
 	/* loss from its report blocks: of the last one, and since the last
 	 * statistics summary that replaced it */
 	uint64_t step_expected;

@@ -269,6 +269,60 @@ static void test_any_reports_add_up(void **state)
 	}
 }
 
+/*
+ * A packet that the kernel refuses keeps its number and is not counted as sent:
+ * the peer reports it as lost, however many there are.
+ */
+static void test_refused_packets_are_lost(void **state)
+{
+	struct stream_total t;
+
+	(void)state;
+	send_packets(100);
+	report(PEER, 100, 0);
+	next_seq += 250;
+	send_packets(200);
+	report(PEER, 550, 250);
+	t = total();
+	assert_int_equal(sender.invalid_reports, 0);
+	assert_int_equal(t.packets, 300);
+	assert_int_equal(t.expected, 550);
+	assert_int_equal(t.lost, 250);
+	assert_int_equal(t.unreported, 0);
+	/* more of them than packets were sent, as the summary says, too */
+	next_seq += 950;
+	send_packets(50);
+	report(PEER, 1550, 1200);
+	summary(PEER, 1, 1551, 1200, 0);
+	t = total();
+	assert_int_equal(sender.invalid_reports, 0);
+	assert_int_equal(sender.remote.invalid, 0);
+	assert_int_equal(t.expected, 1550);
+	assert_int_equal(t.lost, 1200);
+	assert_int_equal(t.lost_by, STREAM_LOST_XR);
+	/* a number that was never given to a packet */
+	report(PEER, 1550 + 101, 1200);
+	assert_int_equal(sender.invalid_reports, 1);
+}
+
+/* Refused packets before the first one and after the last one: the peer cannot
+ * know of them. */
+static void test_refused_packets_at_the_ends(void **state)
+{
+	struct stream_total t;
+
+	(void)state;
+	next_seq += 300;
+	send_packets(100);
+	next_seq += 300;
+	report(PEER, 400, 0);
+	t = total();
+	assert_int_equal(sender.invalid_reports, 0);
+	assert_int_equal(t.expected, 100);
+	assert_int_equal(t.lost, 0);
+	assert_int_equal(t.unreported, 0);
+}
+
 /* Only the program of a tapped session knows when a packet was due. */
 static void test_unknown_lateness_is_absent(void **state)
 {
@@ -342,6 +396,8 @@ int main(void)
 		cmocka_unit_test_setup(test_summary_after_a_lost_one, setup),
 		cmocka_unit_test_setup(test_summaries_begin_later, setup),
 		cmocka_unit_test_setup(test_summary_that_cannot_be, setup),
+		cmocka_unit_test_setup(test_refused_packets_are_lost, setup),
+		cmocka_unit_test_setup(test_refused_packets_at_the_ends, setup),
 		cmocka_unit_test_setup(test_unknown_lateness_is_absent, setup),
 		cmocka_unit_test_setup(test_distributions_of_reused_memory,
 				       setup),
