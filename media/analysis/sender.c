@@ -42,6 +42,23 @@ static void count_audio(struct rtp_sender *s)
 	s->audio_counted = s->audio_packets;
 }
 
+/* Sequence numbers used so far by the present source. A packet that the kernel
+ * refused keeps its number, but is not in `packets`. */
+static uint64_t numbers_used(const struct rtp_sender *s)
+{
+	return s->has_first ? (uint64_t)(s->last_ext - s->first_seq + 1) : 0;
+}
+
+void rtp_sender_restart(struct rtp_sender *s, uint32_t ssrc)
+{
+	s->numbers_before += numbers_used(s);
+	s->ssrc = ssrc;
+	s->has_first = false;
+	s->has_report = false;
+	s->reporter_count = 0;
+	s->reporter_last = 0;
+}
+
 void rtp_sender_set_payload(struct rtp_sender *s, const struct rtp_payload *p)
 {
 	if (s->packets == 0)
@@ -88,13 +105,6 @@ void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r)
 		other_payload(s, packet_pt(r));
 	if (r->lateness_us > s->lateness_us)
 		s->lateness_us = r->lateness_us;
-}
-
-/* Sequence numbers used so far. A packet that the kernel refused keeps its
- * number, but is not in `packets`. */
-static uint64_t numbers_used(const struct rtp_sender *s)
-{
-	return s->has_first ? (uint64_t)(s->last_ext - s->first_seq + 1) : 0;
 }
 
 /* @return NULL: this source has not reported yet */
@@ -298,7 +308,7 @@ void rtp_sender_summary(struct rtp_sender *s, uint32_t reporter,
 	struct rtp_reporter *r = reporter_find(s, reporter);
 
 	if (!remote_summary_take(&s->remote, summary, s->clock_hz,
-				 numbers_used(s)))
+				 s->numbers_before + numbers_used(s)))
 		return;
 	if (summary->has_duplicates) {
 		s->has_duplicates = true;
@@ -377,6 +387,13 @@ static void total_reports(const struct rtp_sender *s, struct stream_total *ret)
 	const struct rtp_reporter *last = &s->reporters[s->reporter_last];
 	int64_t rest = (int64_t)numbers_used(s) - (int64_t)last->reached;
 
+	if (s->reports == 0)
+		return;
+	ret->lost_by = s->expected_xr == 0            ? STREAM_LOST_RR
+		       : s->expected_xr < s->expected ? STREAM_LOST_RR_XR
+						      : STREAM_LOST_XR;
+	ret->has_duplicates = s->has_duplicates;
+	ret->duplicates = s->duplicates;
 	if (!s->has_report)
 		return;
 	ret->has_reach = true;
@@ -384,11 +401,6 @@ static void total_reports(const struct rtp_sender *s, struct stream_total *ret)
 	ret->reported_ext_seq = last->ext_max;
 	/* a report may cover packets whose records have not arrived yet */
 	ret->unreported = rest > 0 ? (uint64_t)rest : 0;
-	ret->lost_by = s->expected_xr == 0            ? STREAM_LOST_RR
-		       : s->expected_xr < s->expected ? STREAM_LOST_RR_XR
-						      : STREAM_LOST_XR;
-	ret->has_duplicates = s->has_duplicates;
-	ret->duplicates = s->duplicates;
 }
 
 void rtp_sender_total(struct rtp_sender *s, struct stream_total *ret)
@@ -402,7 +414,7 @@ void rtp_sender_total(struct rtp_sender *s, struct stream_total *ret)
 		.ssrc = s->ssrc,
 		.packets = s->packets,
 		.bytes = s->bytes,
-		.has_loss = s->has_report && s->expected > 0,
+		.has_loss = s->expected > 0,
 		.expected = s->expected,
 		.lost = s->lost,
 		.burst_ratio = 1.0, /* not in the reports */

@@ -291,17 +291,18 @@ struct rtp_sender {
 	int32_t lateness_us; /* maximum in the open second; INT32_MIN: none */
 	int32_t lateness_max_us; /* likewise in closed ones */
 	/* report blocks */
-	bool has_report;
+	bool has_report;        /* about the present SSRC */
 	bool has_report_second; /* received in the open second */
 	bool has_loss_second;   /* one from which the loss is known */
 	bool has_first;
 	uint16_t first_seq; /* first number sent */
 	int64_t last_ext;   /* highest number, extended from the first */
-	uint64_t expected;  /* according to the reports so far */
+	uint64_t expected;  /* according to the reports so far, of all SSRCs */
 	int64_t lost;
-	uint64_t expected_xr; /* part of `expected` whose loss is from
+	uint64_t numbers_before; /* used by earlier SSRCs */
+	uint64_t expected_xr;    /* part of `expected` whose loss is from
 			       * summaries */
-	bool has_duplicates;  /* known from summaries */
+	bool has_duplicates;     /* known from summaries */
 	uint64_t duplicates;
 	struct rtp_reporter reporters[RTP_REPORTERS_MAX];
 	size_t reporter_count;
@@ -349,6 +350,13 @@ void rtp_sender_init(struct rtp_sender *s, uint32_t ssrc, int64_t start_ns,
  * @param p  audio; copied
  */
 void rtp_sender_set_payload(struct rtp_sender *s, const struct rtp_payload *p);
+
+/**
+ * The stream goes on with another SSRC, which has its own sequence numbers and
+ * is reported from its beginning. Everything counted so far stays; what the
+ * reports did not cover of the source before is never known.
+ */
+void rtp_sender_restart(struct rtp_sender *s, uint32_t ssrc);
 
 /** One packet was sent (kind PACKET_RTP_SENT).
  * @param r  lateness_us INT32_MIN: unknown */

@@ -66,7 +66,8 @@ void measure_session_srtp(struct measure_session *a,
 void measure_session_tapped(struct measure_session *a,
 			    const struct packet_record *r)
 {
-	a->sender.ssrc = r->ssrc;
+	if (a->sender.ssrc != r->ssrc)
+		rtp_sender_restart(&a->sender, r->ssrc);
 	rtp_sender_update(&a->sender, r);
 }
 

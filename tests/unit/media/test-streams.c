@@ -288,6 +288,76 @@ static void test_any_sources(void **state)
 	}
 }
 
+/* A tapped program sends packets [from, from + count). */
+static void tapped(struct world *w, uint32_t ssrc, uint32_t from,
+		   uint32_t count)
+{
+	for (uint32_t i = from; i < from + count; i++) {
+		const struct packet_record r = {
+			.mono_ns = w->now_ns,
+			.lateness_us = INT32_MIN,
+			.ssrc = ssrc,
+			.seq = (uint16_t)i,
+			.payload_bytes = 160,
+			.header_bytes = 12,
+			.kind = PACKET_TAPPED_SENT,
+		};
+
+		measure_session_tapped(w->a, &r);
+		wait_ms(w, 20);
+	}
+}
+
+static void reported(struct world *w, uint32_t ssrc, uint32_t ext_max,
+		     int32_t lost)
+{
+	const struct rtcp_event event = {
+		.mono_ns = w->now_ns,
+		.ssrc = 77,
+		.kind = RTCP_EVENT_REPORT,
+		.u.report = {.ssrc = ssrc, .ext_max = ext_max, .lost = lost},
+	};
+
+	measure_session_rtcp(w->a, &event, 0);
+}
+
+/*
+ * A program plays two files in a call: the second one has another SSRC and
+ * other sequence numbers, and the peer counts it from its beginning.
+ */
+static void test_tapped_program_changes_its_source(void **state)
+{
+	struct world *w = *state;
+	struct stream_total t;
+
+	w->a->tapped = true;
+	tapped(w, 0xa, 1000, 401);
+	reported(w, 0xa, 1400, 8);
+	tapped(w, 0xb, 30000, 100);
+	rtp_sender_total(&w->a->sender, &t);
+	assert_int_equal(t.ssrc, 0xb);
+	assert_int_equal(t.packets, 501);
+	/* what the peer said of the first one remains; it said nothing of the
+	 * second one yet */
+	assert_true(t.has_loss && t.has_score);
+	assert_int_equal(t.expected, 401);
+	assert_int_equal(t.lost, 8);
+	assert_int_equal(t.lost_by, STREAM_LOST_RR);
+	assert_false(t.has_reach);
+	reported(w, 0xb, 30099, 0);
+	rtp_sender_total(&w->a->sender, &t);
+	assert_int_equal(w->a->sender.invalid_reports, 0);
+	assert_int_equal(t.expected, 501);
+	assert_int_equal(t.lost, 8);
+	assert_true(t.has_reach);
+	assert_int_equal(t.unreported, 0);
+	/* a late report about the first one */
+	reported(w, 0xa, 1400, 9);
+	rtp_sender_total(&w->a->sender, &t);
+	assert_int_equal(t.lost, 8);
+	assert_int_equal(w->a->sender.invalid_reports, 1);
+}
+
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(name, world_open, world_close)
 
@@ -297,6 +367,7 @@ int main(void)
 		TEST(test_two_sources_are_told_apart),
 		TEST(test_sources_one_after_another),
 		TEST(test_five_at_once),
+		TEST(test_tapped_program_changes_its_source),
 		cmocka_unit_test(test_any_sources),
 	};
 
