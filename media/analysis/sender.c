@@ -49,8 +49,30 @@ static uint64_t numbers_used(const struct rtp_sender *s)
 	return s->has_first ? (uint64_t)(s->last_ext - s->first_seq + 1) : 0;
 }
 
+/* Add the rate of a source's loss to that of the second. The time of reports
+ * that follow each other within less than STREAM_RATE_NS_MIN is added to that
+ * of the next one. */
+static void rate_take(struct rtp_sender *s, struct rtp_reporter *r)
+{
+	int64_t span_ns = r->reported_ns - r->rate_from_ns;
+
+	if (span_ns < STREAM_RATE_NS_MIN)
+		return;
+	s->has_second_rate = true;
+	s->second_rate += (double)r->rate_lost * NS_PER_S / (double)span_ns;
+	r->rate_lost = 0;
+	r->rate_from_ns = r->reported_ns;
+}
+
+static void rates_take(struct rtp_sender *s)
+{
+	for (size_t i = 0; i < s->reporter_count; i++)
+		rate_take(s, &s->reporters[i]);
+}
+
 void rtp_sender_restart(struct rtp_sender *s, uint32_t ssrc)
 {
+	rates_take(s);
 	s->numbers_before += numbers_used(s);
 	s->ssrc = ssrc;
 	s->has_first = false;
@@ -92,6 +114,7 @@ void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r)
 		s->has_first = true;
 		s->first_seq = r->seq;
 		s->last_ext = r->seq;
+		s->first_ns = r->mono_ns;
 	}
 	ahead = (int16_t)(r->seq - (uint16_t)s->last_ext);
 	if (ahead > 0)
@@ -123,9 +146,12 @@ static struct rtp_reporter reporter_begin(const struct rtp_sender *s,
 					  uint32_t ssrc)
 {
 	const struct rtp_reporter *last = &s->reporters[s->reporter_last];
+	int64_t from_ns = s->has_report ? last->reported_ns : s->first_ns;
 
 	return (struct rtp_reporter){
 		.ssrc = ssrc,
+		.reported_ns = from_ns,
+		.rate_from_ns = from_ns,
 		.ext_max = s->has_report ? last->ext_max
 					 : (uint32_t)s->first_seq - 1,
 		.reached = s->has_report ? last->reached : 0,
@@ -143,6 +169,7 @@ static struct rtp_reporter *reporter_place(struct rtp_sender *s)
 		if (s->reporters[i].reports < place->reports)
 			place = &s->reporters[i];
 	}
+	rate_take(s, place);
 	return place;
 }
 
@@ -178,14 +205,17 @@ static int64_t report_lost(const struct rtp_reporter *r, int32_t lost,
 /* @param later  the first block of a source after blocks of others: it may
  *               cover the same packets */
 static void take_loss(struct rtp_sender *s, struct rtp_reporter *r, bool later,
-		      uint32_t expected, int64_t lost)
+		      uint32_t expected, int64_t lost, int64_t mono_ns)
 {
 	r->step_expected = 0;
 	r->step_lost = 0;
 	if (lost > (int64_t)expected) {
 		s->invalid_reports += !later;
+		/* the time whose loss is unknown is in no rate */
+		r->rate_from_ns += mono_ns - r->reported_ns;
 		return;
 	}
+	r->rate_lost += lost;
 	r->step_expected = expected;
 	r->step_lost = lost;
 	r->since_expected += expected;
@@ -218,8 +248,8 @@ static bool take_rtt(struct rtp_sender *s, uint32_t received_ntp, uint32_t last,
 }
 
 bool rtp_sender_report(struct rtp_sender *s, uint32_t reporter,
-		       const struct rtcp_report *report, uint32_t received_ntp,
-		       double *ret_rtt_ms)
+		       const struct rtcp_report *report, int64_t mono_ns,
+		       uint32_t received_ntp, double *ret_rtt_ms)
 {
 	struct rtp_reporter *place = reporter_find(s, reporter);
 	struct rtp_reporter next = place ? *place : reporter_begin(s, reporter);
@@ -232,7 +262,8 @@ bool rtp_sender_report(struct rtp_sender *s, uint32_t reporter,
 		return false;
 	}
 	take_loss(s, &next, later, expected,
-		  report_lost(&next, report->lost, expected));
+		  report_lost(&next, report->lost, expected), mono_ns);
+	next.reported_ns = mono_ns;
 	next.lost = report->lost;
 	next.reached += expected;
 	next.ext_max = report->ext_max;
@@ -291,6 +322,7 @@ static void summary_take_loss(struct rtp_sender *s, struct rtp_reporter *r,
 		if (lost <= (int64_t)expected) {
 			s->lost += lost - reported;
 			s->second_lost += lost - reported;
+			r->rate_lost += lost - reported;
 			s->expected_xr += expected;
 		}
 	}
@@ -343,6 +375,7 @@ static void score_codec(struct rtp_sender *s)
 void rtp_sender_close_second(struct rtp_sender *s, int64_t end_ns,
 			     struct stream_second *ret)
 {
+	rates_take(s);
 	*ret = (struct stream_second){
 		.start_ns = s->second_start_ns,
 		.duration_ns = end_ns - s->second_start_ns,
@@ -351,6 +384,8 @@ void rtp_sender_close_second(struct rtp_sender *s, int64_t end_ns,
 		.expected = s->second_expected,
 		.lost = s->second_lost,
 		.has_loss = s->has_loss_second,
+		.has_lost_rate = s->has_second_rate,
+		.lost_per_s = s->second_rate,
 		.has_jitter = s->has_report_second && s->clock_hz > 0,
 		.jitter_ms = s->report_jitter_ms,
 		.has_rtt = s->has_rtt,
@@ -374,6 +409,8 @@ void rtp_sender_close_second(struct rtp_sender *s, int64_t end_ns,
 	s->second_lost = 0;
 	s->has_report_second = false;
 	s->has_loss_second = false;
+	s->has_second_rate = false;
+	s->second_rate = 0;
 	s->has_rtt = false;
 	if (s->lateness_us > s->lateness_max_us)
 		s->lateness_max_us = s->lateness_us;

@@ -271,6 +271,10 @@ struct rtp_reporter {
 	int64_t step_lost;
 	uint64_t since_expected;
 	int64_t since_lost;
+	/* for the rate of loss */
+	int64_t reported_ns;  /* when the last report arrived */
+	int64_t rate_from_ns; /* the loss since then is in no rate yet */
+	int64_t rate_lost;
 	bool summarised;      /* a statistics summary was received */
 	uint16_t summary_end; /* number after the last one it covered */
 };
@@ -299,6 +303,7 @@ struct rtp_sender {
 	int64_t last_ext;   /* highest number, extended from the first */
 	uint64_t expected;  /* according to the reports so far, of all SSRCs */
 	int64_t lost;
+	int64_t first_ns; /* when the first packet of this SSRC was sent */
 	uint64_t numbers_before; /* used by earlier SSRCs */
 	uint64_t expected_xr;    /* part of `expected` whose loss is from
 			       * summaries */
@@ -310,6 +315,8 @@ struct rtp_sender {
 	double report_jitter_ms;
 	uint64_t second_expected; /* from the reports of the open second */
 	int64_t second_lost;
+	bool has_second_rate; /* of reporters that were given up in it */
+	double second_rate;
 	bool has_rtt; /* in the open second */
 	double rtt_ms;
 	uint64_t reports;         /* accepted, of all sources */
@@ -367,13 +374,14 @@ void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r);
  * impossible ones (a highest number that was never sent) are ignored and
  * counted.
  * @param reporter      SSRC of the reporter
+ * @param mono_ns       time of its arrival, monotonic
  * @param received_ntp  middle 32 bits of the NTP time of its arrival, on the
  *                      clock of our SRs
  * @return true: the block gave a round-trip time, *ret_rtt_ms written
  */
 bool rtp_sender_report(struct rtp_sender *s, uint32_t reporter,
-		       const struct rtcp_report *report, uint32_t received_ntp,
-		       double *ret_rtt_ms);
+		       const struct rtcp_report *report, int64_t mono_ns,
+		       uint32_t received_ntp, double *ret_rtt_ms);
 
 /**
  * Process the peer's statistics summary (RFC 3611 section 4.6). If it ends with

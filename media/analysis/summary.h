@@ -64,6 +64,10 @@ struct remote_summary {
 	double jitter_dev_ms;
 };
 
+/* No rate is made of a shorter time: one packet more or less would change it by
+ * more than two a second. */
+#define STREAM_RATE_NS_MIN INT64_C(500000000)
+
 /** One second of one stream in one direction. Counters are those of this
  * second. */
 struct stream_second {
@@ -77,6 +81,10 @@ struct stream_second {
 	uint64_t duplicates;
 	uint64_t reordered;
 	bool has_loss; /* `out`: only if a report of the peer was received */
+	/* `out`: lost packets a second of the time that the reports cover, which
+	 * is that since the report before; sum over the reporting sources */
+	bool has_lost_rate;
+	double lost_per_s;
 	bool has_jitter;
 	double jitter_ms; /* RFC 3550 A.8 value at the end of the second */
 	bool has_rtt;

@@ -410,7 +410,7 @@ void measure_session_rtcp(struct measure_session *a,
 		break;
 	case RTCP_EVENT_REPORT:
 		if (rtp_sender_report(&a->sender, event->ssrc, &event->u.report,
-				      received_ntp, &rtt_ms))
+				      event->mono_ns, received_ntp, &rtt_ms))
 			add_rtt(a, rtt_ms);
 		break;
 	case RTCP_EVENT_RRTR:

@@ -180,13 +180,15 @@ void sample_collector_second(struct sample_collector *c, bool outgoing,
 {
 	int64_t wall_ns = second->start_ns + wall_offset_ns;
 	double s = (double)second->duration_ns / (double)NS_PER_S;
-	bool has_rate = second->duration_ns >= COLLECT_RATE_NS_MIN;
+	bool has_rate = second->duration_ns >= STREAM_RATE_NS_MIN;
 	const struct sample samples[] = {
 		{has_rate, MEASURE_rtp_pkt_per_sec,
 		 (double)second->packets / s},
 		{has_rate, MEASURE_rtp_byte_per_sec, (double)second->bytes / s},
-		{has_rate && second->has_loss, MEASURE_rtp_lost_per_sec,
-		 (double)second->lost / s},
+		{!outgoing && has_rate && second->has_loss,
+		 MEASURE_rtp_lost_per_sec, (double)second->lost / s},
+		{second->has_lost_rate, MEASURE_rtp_lost_per_sec,
+		 second->lost_per_s},
 		{second->has_loss, MEASURE_rtp_lost, (double)second->lost},
 		{second->has_loss && second->expected > 0, MEASURE_rtp_lost_pct,
 		 100.0 * (double)second->lost / (double)second->expected},

@@ -16,10 +16,6 @@
 
 struct sample_collector;
 
-/* Rates of shorter seconds are not sampled: one packet more or less would change
- * them by more than two a second. */
-#define COLLECT_RATE_NS_MIN INT64_C(500000000)
-
 /* Samples of one distribution; further ones are counted as dropped. */
 #define COLLECT_SAMPLES_MAX (2u << 20)
 

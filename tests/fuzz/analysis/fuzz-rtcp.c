@@ -49,8 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		rtcp_tap_item(&tap, &item, 1000000000, &ms);
 		if (item.kind == RTCP_ITEM_REPORT)
-			rtp_sender_report(&sender, item.ssrc, &item.u.report, 7,
-					  &ms);
+			rtp_sender_report(&sender, item.ssrc, &item.u.report, 0,
+					  7, &ms);
 		else if (item.kind == RTCP_ITEM_XR_DLRR)
 			rtp_sender_dlrr(&sender, &item.u.dlrr, 7, &ms);
 		else if (item.kind == RTCP_ITEM_XR_VOIP)

@@ -90,7 +90,8 @@ static void report(int64_t mono_ns)
 	rtp_stream_report(&stream, &block);
 	rtp_quality_voip(&quality, &voip);
 	block.lsr = 1;
-	rtp_sender_report(&sender, 3, &block, (uint32_t)mono_ns, &rtt_ms);
+	rtp_sender_report(&sender, 3, &block, mono_ns, (uint32_t)mono_ns,
+			  &rtt_ms);
 	rtp_stream_add_rtt(&stream, 12.5);
 	remote_voip_take(&sender.remote, &voip);
 	if (rtp_quality_summary(&quality, &summary))

@@ -22,6 +22,7 @@
 static struct rtp_sender sender;
 static struct rtp_rest sender_rest;
 static uint16_t next_seq;
+static int64_t now_ns;
 
 static int setup(void **state)
 {
@@ -29,13 +30,15 @@ static int setup(void **state)
 	memset(&sender, 0xa5, sizeof(sender)); /* of a session before */
 	rtp_sender_init(&sender, OURS, 0, "PCMU", 8000, &sender_rest);
 	next_seq = FIRST;
+	now_ns = 0;
 	return 0;
 }
 
 static void send_packets(int count)
 {
 	while (count-- > 0) {
-		struct packet_record r = {.seq = next_seq++,
+		struct packet_record r = {.mono_ns = now_ns,
+					  .seq = next_seq++,
 					  .payload_bytes = 160,
 					  .header_bytes = 12,
 					  .kind = PACKET_RTP_SENT};
@@ -51,7 +54,7 @@ static void report(uint32_t ssrc, uint32_t n, int32_t lost)
 		.ssrc = OURS, .ext_max = FIRST + n - 1, .lost = lost};
 	double ms;
 
-	rtp_sender_report(&sender, ssrc, &b, 0, &ms);
+	rtp_sender_report(&sender, ssrc, &b, now_ns, 0, &ms);
 }
 
 /* A statistics summary of packets [begin, end). */
@@ -323,6 +326,89 @@ static void test_refused_packets_at_the_ends(void **state)
 	assert_int_equal(t.unreported, 0);
 }
 
+static struct stream_second second_until(int64_t end_ns)
+{
+	struct stream_second n;
+
+	rtp_sender_close_second(&sender, end_ns, &n);
+	return n;
+}
+
+static void near_rate(const struct stream_second *n, double lost_per_s)
+{
+	assert_true(n->has_lost_rate);
+	assert_true(n->lost_per_s > lost_per_s - 1e-9 &&
+		    n->lost_per_s < lost_per_s + 1e-9);
+}
+
+/* A report each five seconds, of a packet lost each second. */
+static void test_rate_is_of_the_reported_time(void **state)
+{
+	struct stream_second n;
+
+	(void)state;
+	for (int i = 1; i <= 3; i++) {
+		send_packets(250);
+		now_ns = i * 5 * S;
+		report(PEER, 250 * (uint32_t)i, 5 * i);
+		n = second_until(now_ns + S);
+		assert_int_equal(n.lost, 5);
+		near_rate(&n, 1);
+		n = second_until(now_ns + 4 * S);
+		assert_false(n.has_loss || n.has_lost_rate);
+	}
+}
+
+static void test_rate_of_several_reports(void **state)
+{
+	struct stream_second n;
+
+	(void)state;
+	send_packets(100);
+	now_ns = 2 * S;
+	report(PEER, 100, 10);
+	/* another source, from where the first one ends: 0.2 s are too short */
+	now_ns += S / 5;
+	report(PEER + 1, 100, 0);
+	n = second_until(3 * S);
+	near_rate(&n, 10 / 2.0);
+	/* the sum of both; one of them reports twice */
+	send_packets(100);
+	now_ns = 4 * S;
+	report(PEER, 200, 10 + 11);
+	report(PEER + 1, 200, 18);
+	now_ns += S / 5;
+	report(PEER, 200, 10 + 11);
+	n = second_until(5 * S);
+	near_rate(&n, 11 / 2.2 + 18 / 2.0);
+	/* the time of an unknown loss does not count */
+	send_packets(100);
+	now_ns = 6 * S;
+	report(PEER, 300, 21 + 101);
+	assert_false(second_until(7 * S).has_lost_rate);
+	send_packets(100);
+	now_ns = 8 * S;
+	report(PEER, 400, 21 + 101 + 8);
+	n = second_until(9 * S);
+	near_rate(&n, 8 / 2.0);
+}
+
+/* The duplicates that a block hid, of a source that then is given up. */
+static void test_rate_with_a_summary(void **state)
+{
+	struct stream_second n;
+
+	(void)state;
+	send_packets(100);
+	now_ns = 2 * S;
+	report(PEER, 100, 4 - 20);
+	summary(PEER, 1, 101, 4, 20);
+	rtp_sender_restart(&sender, OURS + 1);
+	n = second_until(3 * S);
+	assert_int_equal(n.lost, 4);
+	near_rate(&n, 4 / 2.0);
+}
+
 /* Only the program of a tapped session knows when a packet was due. */
 static void test_unknown_lateness_is_absent(void **state)
 {
@@ -371,7 +457,7 @@ static void test_distributions_of_reused_memory(void **state)
 			.lsr = lsr,
 		};
 
-		assert_true(rtp_sender_report(&sender, PEER, &b,
+		assert_true(rtp_sender_report(&sender, PEER, &b, now_ns,
 					      lsr + reports[i].rtt, &ms));
 	}
 	t = total(); /* 5, 10, 20 ms and 100, 250, 500 ms */
@@ -397,6 +483,10 @@ int main(void)
 		cmocka_unit_test_setup(test_summaries_begin_later, setup),
 		cmocka_unit_test_setup(test_summary_that_cannot_be, setup),
 		cmocka_unit_test_setup(test_refused_packets_are_lost, setup),
+		cmocka_unit_test_setup(test_rate_is_of_the_reported_time,
+				       setup),
+		cmocka_unit_test_setup(test_rate_of_several_reports, setup),
+		cmocka_unit_test_setup(test_rate_with_a_summary, setup),
 		cmocka_unit_test_setup(test_refused_packets_at_the_ends, setup),
 		cmocka_unit_test_setup(test_unknown_lateness_is_absent, setup),
 		cmocka_unit_test_setup(test_distributions_of_reused_memory,

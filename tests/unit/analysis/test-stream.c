@@ -334,7 +334,7 @@ static void test_sender_by_reports(void **state)
 	b.lost = 2;
 	b.lsr = 0x10000;
 	b.dlsr = 0x8000;
-	assert_true(rtp_sender_report(&sender, 3, &b, 0x18666, &ms));
+	assert_true(rtp_sender_report(&sender, 3, &b, 0, 0x18666, &ms));
 	near(ms, 1000.0 * 0x666 / 65536, 1e-5);
 	rtp_sender_close_second(&sender, 2 * S, &n);
 	assert_int_equal(n.packets, 0);
@@ -344,10 +344,10 @@ static void test_sender_by_reports(void **state)
 	near(n.jitter_ms, 10, 1e-9);
 	/* impossible: a sequence number never sent; another stream */
 	b.ext_max = 65536 + 5000;
-	assert_false(rtp_sender_report(&sender, 3, &b, 0x18666, &ms));
+	assert_false(rtp_sender_report(&sender, 3, &b, 0, 0x18666, &ms));
 	b.ext_max = 65536 + 12;
 	b.ssrc = 10;
-	assert_false(rtp_sender_report(&sender, 3, &b, 0x18666, &ms));
+	assert_false(rtp_sender_report(&sender, 3, &b, 0, 0x18666, &ms));
 	assert_int_equal(sender.invalid_reports, 2);
 	rtp_sender_total(&sender, &total);
 	assert_true(total.has_loss && total.has_score);
@@ -371,7 +371,7 @@ static void test_sender_report_overtakes_records(void **state)
 	(void)state;
 	rtp_sender_init(&sender, 9, 0, "PCMU", 8000, &sender_rest);
 	send_packets(&seq, 2);
-	assert_false(rtp_sender_report(&sender, 3, &b, 0, &ms)); /* LSR 0 */
+	assert_false(rtp_sender_report(&sender, 3, &b, 0, 0, &ms)); /* LSR 0 */
 	assert_int_equal(sender.invalid_reports, 0);
 	rtp_sender_close_second(&sender, S, &n);
 	assert_int_equal(n.expected, 6);
@@ -384,7 +384,7 @@ static void report(uint32_t reporter, uint32_t ext_max, int32_t lost)
 		.ssrc = 9, .ext_max = ext_max, .lost = lost};
 	double ms;
 
-	rtp_sender_report(&sender, reporter, &b, 0, &ms);
+	rtp_sender_report(&sender, reporter, &b, 0, 0, &ms);
 }
 
 /* The call moves to another device, whose counters start at 0. */
@@ -625,7 +625,7 @@ static void report_until(uint16_t seq, int32_t lost)
 	struct rtcp_report b = {.ssrc = 9, .ext_max = seq, .lost = lost};
 	double ms;
 
-	rtp_sender_report(&sender, 3, &b, 0, &ms);
+	rtp_sender_report(&sender, 3, &b, 0, 0, &ms);
 }
 
 /*

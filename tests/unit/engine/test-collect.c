@@ -239,6 +239,39 @@ static void test_what_is_unknown_is_absent(void **state)
 	sample_collector_free(c);
 }
 
+/* The peer's report each five seconds is no rate of its own second: the rate is
+ * that of the reported time, and known in a last second of 30 ms, too. */
+static void test_rate_of_the_peers_reports(void **state)
+{
+	struct stream_second s = {
+		.duration_ns = NS_PER_S,
+		.packets = 50,
+		.expected = 250,
+		.lost = 5,
+		.has_loss = true,
+		.has_lost_rate = true,
+		.lost_per_s = 1,
+	};
+	struct sample_collector *c;
+	json_t *points = json_array();
+
+	(void)state;
+	assert_int_equal(sample_collector_new(&c, "caller", 10), 0);
+	sample_collector_second(c, true, &s, T0 * NS_PER_S);
+	s.duration_ns = 30 * NS_PER_MS;
+	sample_collector_second(c, true, &s, T0 * NS_PER_S);
+	s.duration_ns = NS_PER_S;
+	s.has_lost_rate = false; /* a report too soon after another one */
+	sample_collector_second(c, true, &s, T0 * NS_PER_S);
+	sample_collector_close(c, INT64_MAX, gather, points);
+	near(find(points, true, MEASURE_rtp_lost, T0)->d.avg, 5);
+	assert_int_equal(find(points, true, MEASURE_rtp_lost_per_sec, T0)->d.n,
+			 2);
+	near(find(points, true, MEASURE_rtp_lost_per_sec, T0)->d.max, 1);
+	json_decref(points);
+	sample_collector_free(c);
+}
+
 static void test_ceilings(void **state)
 {
 	struct sample_collector *c;
@@ -286,6 +319,7 @@ int main(void)
 		cmocka_unit_test(test_intervals_are_aligned),
 		cmocka_unit_test(test_seconds_of_two_streams),
 		cmocka_unit_test(test_what_is_unknown_is_absent),
+		cmocka_unit_test(test_rate_of_the_peers_reports),
 		cmocka_unit_test(test_ceilings),
 		cmocka_unit_test(test_samples_have_a_ceiling),
 	};
