@@ -75,8 +75,12 @@ struct stream_second {
 	int64_t duration_ns; /* the last second of a stream may be shorter */
 	uint64_t packets;    /* on the wire: received + duplicates + stray */
 	uint64_t bytes;      /* RTP header + payload of those packets */
-	uint64_t expected;   /* valid if has_loss */
-	int64_t lost; /* < 0: a packet counted as lost in an earlier second
+	/* part of them that came before the first second or after the last one
+	 * of the session: it is in no rate */
+	uint64_t outside_packets;
+	uint64_t outside_bytes;
+	uint64_t expected; /* valid if has_loss */
+	int64_t lost;      /* < 0: a packet counted as lost in an earlier second
 		       * arrived */
 	uint64_t duplicates;
 	uint64_t reordered;

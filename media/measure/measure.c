@@ -91,7 +91,7 @@ static void second_publish(struct measure_thread *an, struct measure_session *s,
 	struct stream_second *second = record ? &record->u.second : &unheard;
 
 	if (outgoing)
-		rtp_sender_close_second(&s->sender, end_ns, second);
+		measure_session_close_out(s, end_ns, second);
 	else
 		measure_session_close_in(s, end_ns, second);
 	if (!record) {
@@ -264,6 +264,8 @@ static void received_one(struct measure_thread *an, struct measure_session *s,
 		if (!s->has_rtp)
 			s->has_rtp = publish_event(
 				an, s, MEDIA_RECORD_FIRST_RTP, r->mono_ns);
+	} else {
+		measure_session_late(s, r, false);
 	}
 	measure_session_received(s, r);
 }
@@ -273,6 +275,8 @@ static void tapped_one(struct measure_thread *an, struct measure_session *s,
 {
 	if (s->state == ANALYSIS_RUNNING)
 		close_seconds(an, s, r->mono_ns);
+	else
+		measure_session_late(s, r, true);
 	measure_session_tapped(s, r);
 }
 
@@ -340,6 +344,8 @@ static void sent_take(struct measure_thread *an)
 		return;
 	if (s->state == ANALYSIS_RUNNING)
 		close_seconds(an, s, r->mono_ns);
+	else if (r->kind == PACKET_RTP_SENT)
+		measure_session_late(s, r, true);
 	if (r->kind == PACKET_RTP_SENT)
 		rtp_sender_update(&s->sender, r);
 	else if (r->kind == PACKET_REPORT_WANTED)

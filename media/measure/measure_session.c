@@ -11,6 +11,23 @@ static void stray_add(struct measure_session *a, uint64_t packets,
 	a->stray_bytes += bytes;
 }
 
+static void outside_add(struct measure_session *a, bool outgoing,
+			const struct packet_record *r)
+{
+	a->outside[outgoing].packets++;
+	a->outside[outgoing].bytes +=
+		(uint64_t)r->header_bytes + r->payload_bytes;
+}
+
+/* The second that is closed has them. */
+static void outside_take(struct measure_session *a, bool outgoing,
+			 struct stream_second *ret)
+{
+	ret->outside_packets = a->outside[outgoing].packets;
+	ret->outside_bytes = a->outside[outgoing].bytes;
+	a->outside[outgoing] = (struct measure_outside){0};
+}
+
 /* @param i  < stream_count */
 static struct measure_stream *stream_at(struct measure_session *a, size_t i)
 {
@@ -28,10 +45,12 @@ static void early_drop(struct measure_session *a)
 	struct packet_record *early = a->seldom->early;
 
 	/* sent packets do not count as strays of received streams */
-	if (early[0].kind == PACKET_RTP_RECEIVED)
+	if (early[0].kind == PACKET_RTP_RECEIVED) {
 		stray_add(a, 1,
 			  (uint64_t)early[0].header_bytes +
 				  early[0].payload_bytes);
+		outside_add(a, false, &early[0]);
+	}
 	a->early_count--;
 	memmove(early, early + 1, a->early_count * sizeof(early[0]));
 }
@@ -367,6 +386,13 @@ void measure_session_received(struct measure_session *a,
 		stray_add(a, 1, (uint64_t)r->header_bytes + r->payload_bytes);
 }
 
+void measure_session_late(struct measure_session *a,
+			  const struct packet_record *r, bool outgoing)
+{
+	if (r->mono_ns >= a->stop_ns)
+		outside_add(a, outgoing, r);
+}
+
 /* Add a round-trip time of the path to every stream, whichever the seconds and
  * the total will be about. */
 static void add_rtt(struct measure_session *a, double rtt_ms)
@@ -518,6 +544,7 @@ void measure_session_close_in(struct measure_session *a, int64_t end_ns,
 	}
 	ret->packets += a->stray_packets - a->stray_packets_before;
 	ret->bytes += a->stray_bytes - a->stray_bytes_before;
+	outside_take(a, false, ret);
 	ret->has_srtp = a->suite_in != NULL;
 	ret->srtp_refused = a->srtp_refused - a->srtp_refused_before;
 	ret->srtp_replayed = a->srtp_replayed - a->srtp_replayed_before;
@@ -527,6 +554,13 @@ void measure_session_close_in(struct measure_session *a, int64_t end_ns,
 	a->stray_bytes_before = a->stray_bytes;
 	a->published_in += ret->packets;
 	a->published_out = a->sender.packets;
+}
+
+void measure_session_close_out(struct measure_session *a, int64_t end_ns,
+			       struct stream_second *ret)
+{
+	rtp_sender_close_second(&a->sender, end_ns, ret);
+	outside_take(a, true, ret);
 }
 
 void measure_session_finish(struct measure_session *a)

@@ -28,6 +28,13 @@
 
 struct media_session;
 
+/** Packets of a direction from before the start or after the end of the
+ * session. */
+struct measure_outside {
+	uint64_t packets;
+	uint64_t bytes;
+};
+
 /** A command to the analysis thread. */
 struct measure_command {
 	struct command_head head;
@@ -122,6 +129,8 @@ struct measure_session {
 	uint64_t stray_bytes;
 	uint64_t stray_packets_before; /* at the start of the open second */
 	uint64_t stray_bytes_before;
+	/* counted in the open second, though not from its time: in, out */
+	struct measure_outside outside[2];
 	const char *suite_in; /* SRTP suite; NULL: not encrypted */
 	const char *suite_out;
 	uint16_t ptime_ms; /* that we send with; 0: not settled */
@@ -187,6 +196,11 @@ void measure_session_srtp(struct measure_session *a,
 void measure_session_received(struct measure_session *a,
 			      const struct packet_record *r);
 
+/** An RTP packet was received or sent in ANALYSIS_STOPPING. If it is from after
+ * the stop, the last second counts it but no rate does. */
+void measure_session_late(struct measure_session *a,
+			  const struct packet_record *r, bool outgoing);
+
 /** An RTCP event.
  * @param received_ntp  middle 32 bits of the NTP time of its arrival, on the
  *                      clock of our SRs */
@@ -208,6 +222,10 @@ void measure_session_report(struct measure_session *a,
  */
 void measure_session_close_in(struct measure_session *a, int64_t end_ns,
 			      struct stream_second *ret);
+
+/** Close the open second of the sent stream, likewise. */
+void measure_session_close_out(struct measure_session *a, int64_t end_ns,
+			       struct stream_second *ret);
 
 /** No more packets come: decide what depended on later packets. Call it once,
  * before the last second is closed. */

@@ -183,8 +183,9 @@ void sample_collector_second(struct sample_collector *c, bool outgoing,
 	bool has_rate = second->duration_ns >= STREAM_RATE_NS_MIN;
 	const struct sample samples[] = {
 		{has_rate, MEASURE_rtp_pkt_per_sec,
-		 (double)second->packets / s},
-		{has_rate, MEASURE_rtp_byte_per_sec, (double)second->bytes / s},
+		 (double)(second->packets - second->outside_packets) / s},
+		{has_rate, MEASURE_rtp_byte_per_sec,
+		 (double)(second->bytes - second->outside_bytes) / s},
 		{!outgoing && has_rate && second->has_loss,
 		 MEASURE_rtp_lost_per_sec, (double)second->lost / s},
 		{second->has_lost_rate, MEASURE_rtp_lost_per_sec,

@@ -239,6 +239,34 @@ static void test_what_is_unknown_is_absent(void **state)
 	sample_collector_free(c);
 }
 
+/* Packets from before the first second or after the last one are counted in
+ * it, but are not a part of its rate. */
+static void test_rate_is_of_the_second(void **state)
+{
+	const struct stream_second s = {
+		.duration_ns = NS_PER_S / 2,
+		.packets = 25 + 10,
+		.bytes = (25 + 10) * 172,
+		.outside_packets = 10,
+		.outside_bytes = 10 * 172,
+	};
+	struct sample_collector *c;
+	json_t *points = json_array();
+
+	(void)state;
+	assert_int_equal(sample_collector_new(&c, "caller", 10), 0);
+	for (int out = 0; out < 2; out++)
+		sample_collector_second(c, out, &s, T0 * NS_PER_S);
+	sample_collector_close(c, INT64_MAX, gather, points);
+	for (int out = 0; out < 2; out++) {
+		near(find(points, out, MEASURE_rtp_pkt_per_sec, T0)->d.max, 50);
+		near(find(points, out, MEASURE_rtp_byte_per_sec, T0)->d.max,
+		     50 * 172);
+	}
+	json_decref(points);
+	sample_collector_free(c);
+}
+
 /* The peer's report each five seconds is no rate of its own second: the rate is
  * that of the reported time, and known in a last second of 30 ms, too. */
 static void test_rate_of_the_peers_reports(void **state)
@@ -319,6 +347,7 @@ int main(void)
 		cmocka_unit_test(test_intervals_are_aligned),
 		cmocka_unit_test(test_seconds_of_two_streams),
 		cmocka_unit_test(test_what_is_unknown_is_absent),
+		cmocka_unit_test(test_rate_is_of_the_second),
 		cmocka_unit_test(test_rate_of_the_peers_reports),
 		cmocka_unit_test(test_ceilings),
 		cmocka_unit_test(test_samples_have_a_ceiling),

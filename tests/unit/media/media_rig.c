@@ -295,6 +295,11 @@ void rig_check_seconds(const struct rig_log *log)
 		for (size_t i = 0; i < log->seconds[out]; i++) {
 			assert_int_equal(log->second[out][i].start_ns, at_ns);
 			at_ns += log->second[out][i].duration_ns;
+			assert_true(log->second[out][i].outside_packets <=
+				    log->second[out][i].packets);
+			/* only of the first one and of the last one */
+			assert_true(log->second[out][i].outside_packets == 0 ||
+				    i == 0 || i + 1 == log->seconds[out]);
 		}
 	}
 }
