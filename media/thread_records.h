@@ -59,9 +59,13 @@ enum rtcp_event_kind {
 	RTCP_EVENT_DLRR,   /* `ssrc` answered our RRTR */
 	RTCP_EVENT_VOIP,   /* `ssrc` sent VoIP metrics about us */
 	RTCP_EVENT_SUMMARY,
+	/* a tapped program: its `ssrc` sent an SR or RRTR with NTP middle bits
+	 * `lsr` */
+	RTCP_EVENT_TAPPED_SENT,
 };
 
-/** RX -> analysis: content of a received RTCP packet. */
+/** RX -> analysis: content of a received RTCP packet, or of one that a tapped
+ * program sent. */
 struct rtcp_event {
 	int64_t mono_ns; /* kernel's receive time */
 	uint32_t slot;

@@ -1,18 +1,18 @@
 #include "media/analysis/rtcp_tap.h"
 
-static void remember(struct rtcp_tap *t, uint32_t ssrc, uint64_t ntp,
-		     int64_t ns)
+void rtcp_tap_sent(struct rtcp_tap *t, uint32_t ssrc, uint32_t middle,
+		   int64_t ns)
 {
 	size_t i = t->next;
 
 	t->sent[i].ns = ns;
 	t->sent[i].ssrc = ssrc;
-	t->sent[i].middle = rtcp_ntp_middle(ntp);
+	t->sent[i].middle = middle;
 	t->next = (i + 1) % RTCP_TAP_SENT;
 }
 
-static bool answer(struct rtcp_tap *t, uint32_t ssrc, uint32_t last,
-		   uint32_t delay, int64_t ns, double *ret_rtt_ms)
+bool rtcp_tap_answered(struct rtcp_tap *t, uint32_t ssrc, uint32_t last,
+		       uint32_t delay, int64_t ns, double *ret_rtt_ms)
 {
 	if (last == 0)
 		return false;
@@ -36,17 +36,19 @@ bool rtcp_tap_item(struct rtcp_tap *t, const struct rtcp_item *item, int64_t ns,
 {
 	switch (item->kind) {
 	case RTCP_ITEM_SENDER:
-		remember(t, item->ssrc, item->u.sender.ntp, ns);
+		rtcp_tap_sent(t, item->ssrc,
+			      rtcp_ntp_middle(item->u.sender.ntp), ns);
 		return false;
 	case RTCP_ITEM_XR_RRTR:
-		remember(t, item->ssrc, item->u.ntp, ns);
+		rtcp_tap_sent(t, item->ssrc, rtcp_ntp_middle(item->u.ntp), ns);
 		return false;
 	case RTCP_ITEM_REPORT:
-		return answer(t, item->u.report.ssrc, item->u.report.lsr,
-			      item->u.report.dlsr, ns, ret_rtt_ms);
+		return rtcp_tap_answered(t, item->u.report.ssrc,
+					 item->u.report.lsr,
+					 item->u.report.dlsr, ns, ret_rtt_ms);
 	case RTCP_ITEM_XR_DLRR:
-		return answer(t, item->u.dlrr.ssrc, item->u.dlrr.lrr,
-			      item->u.dlrr.dlrr, ns, ret_rtt_ms);
+		return rtcp_tap_answered(t, item->u.dlrr.ssrc, item->u.dlrr.lrr,
+					 item->u.dlrr.dlrr, ns, ret_rtt_ms);
 	case RTCP_ITEM_BYE:
 	case RTCP_ITEM_APP:
 	case RTCP_ITEM_XR_VOIP:

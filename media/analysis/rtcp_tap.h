@@ -30,9 +30,27 @@ struct rtcp_tap {
 	uint64_t unmatched; /* LSR of a report not seen here */
 };
 
+/** An SR or RRTR passed.
+ * @param middle  middle 32 bits of its NTP time
+ * @param ns      when it passed, > 0 */
+void rtcp_tap_sent(struct rtcp_tap *t, uint32_t ssrc, uint32_t middle,
+		   int64_t ns);
+
+/**
+ * An answer passed: a report block or a DLRR sub-block.
+ * @param ssrc        whom it is about
+ * @param last        LSR or LRR; 0: it answers nothing
+ * @param delay       DLSR or DLRR
+ * @param ns          when it passed
+ * @param ret_rtt_ms  may be < 0: then it is counted and must not be used
+ * @return true: it answers what was seen here
+ */
+bool rtcp_tap_answered(struct rtcp_tap *t, uint32_t ssrc, uint32_t last,
+		       uint32_t delay, int64_t ns, double *ret_rtt_ms);
+
 /**
  * Process one item of a compound packet.
- * @param ns          when it passed
+ * @param ns          when it passed, > 0
  * @param ret_rtt_ms  may be < 0: then it is counted and must not be used
  * @return true: the item answers a report seen here
  */

@@ -227,6 +227,13 @@ static void take_loss(struct rtp_sender *s, struct rtp_reporter *r, bool later,
 	s->has_loss_second = true;
 }
 
+void rtp_sender_add_rtt(struct rtp_sender *s, double rtt_ms)
+{
+	s->has_rtt = true;
+	s->rtt_ms = rtt_ms;
+	sparse_histogram_add(&s->rtt, &s->counts, rtt_ms);
+}
+
 static bool take_rtt(struct rtp_sender *s, uint32_t received_ntp, uint32_t last,
 		     uint32_t delay, double *ret_rtt_ms)
 {
@@ -240,10 +247,8 @@ static bool take_rtt(struct rtp_sender *s, uint32_t received_ntp, uint32_t last,
 		s->invalid_reports++;
 		return false;
 	}
-	s->has_rtt = true;
-	s->rtt_ms = (double)rtt_ns / 1e6;
-	sparse_histogram_add(&s->rtt, &s->counts, s->rtt_ms);
-	*ret_rtt_ms = s->rtt_ms;
+	*ret_rtt_ms = (double)rtt_ns / 1e6;
+	rtp_sender_add_rtt(s, *ret_rtt_ms);
 	return true;
 }
 

@@ -397,6 +397,9 @@ void rtp_sender_summary(struct rtp_sender *s, uint32_t reporter,
 bool rtp_sender_dlrr(struct rtp_sender *s, const struct rtcp_dlrr *dlrr,
 		     uint32_t received_ntp, double *ret_rtt_ms);
 
+/** Add an RTCP round-trip time that was measured otherwise, ms. */
+void rtp_sender_add_rtt(struct rtp_sender *s, double rtt_ms);
+
 /** As rtp_stream_close_second(): packets and bytes are the sender's; has_loss,
  * has_jitter, has_mos and has_rtt are set only if a report with that figure was
  * received in this second. */

@@ -367,7 +367,7 @@ static void rtcp_take(struct measure_thread *an)
 		return;
 	if (s->state == ANALYSIS_RUNNING) {
 		close_seconds(an, s, event->mono_ns);
-		if (!s->has_rtcp)
+		if (!s->has_rtcp && event->kind != RTCP_EVENT_TAPPED_SENT)
 			s->has_rtcp = publish_event(an, s, MEDIA_RECORD_RTCP,
 						    event->mono_ns);
 	}

@@ -68,6 +68,8 @@ void measure_session_never(struct measure_session *a)
 {
 	while (a->early_count)
 		early_drop(a);
+	if (a->tapped)
+		memset(&a->seldom->rtcp, 0, sizeof(a->seldom->rtcp));
 	/* packets that still arrive until the end of the session are counted
 	 * there */
 	rtp_sender_init(&a->sender, 0, 0, "", 0, &a->seldom->sender_rest);
@@ -121,6 +123,8 @@ size_t measure_session_start(struct measure_session *a,
 		early_drop(a);
 	count = a->early_count;
 	memcpy(early, kept, count * sizeof(early[0]));
+	if (a->tapped)
+		memset(&a->seldom->rtcp, 0, sizeof(a->seldom->rtcp));
 	a->early_count = 0; /* from here on a->seldom->first_rest is valid */
 	a->second_ns = count && early[0].mono_ns < c->head.mono_ns
 			       ? early[0].mono_ns
@@ -423,6 +427,49 @@ static void rrtr_came(struct measure_session *a, const struct rtcp_event *event)
 	a->rrtr_ns = event->mono_ns;
 }
 
+/* Only the program knows the clock of its SRs, so the answer is compared with
+ * the time at which the SR passed the tap (RFC 3550 section 6.4.1). */
+static bool tapped_rtt(struct measure_session *a, uint32_t ssrc, uint32_t last,
+		       uint32_t delay, int64_t mono_ns, double *ret_rtt_ms)
+{
+	if (!rtcp_tap_answered(&a->seldom->rtcp, ssrc, last, delay, mono_ns,
+			       ret_rtt_ms))
+		return false;
+	if (*ret_rtt_ms < 0) {
+		a->sender.negative_rtt++;
+		return false;
+	}
+	rtp_sender_add_rtt(&a->sender, *ret_rtt_ms);
+	return true;
+}
+
+/* @return true: it gave a round-trip time */
+static bool report_came(struct measure_session *a,
+			const struct rtcp_event *event, uint32_t received_ntp,
+			double *ret_rtt_ms)
+{
+	struct rtcp_report report = event->u.report;
+
+	if (a->tapped)
+		report.lsr = 0;
+	if (rtp_sender_report(&a->sender, event->ssrc, &report, event->mono_ns,
+			      received_ntp, ret_rtt_ms))
+		return true;
+	return a->tapped && tapped_rtt(a, report.ssrc, event->u.report.lsr,
+				       report.dlsr, event->mono_ns, ret_rtt_ms);
+}
+
+static bool dlrr_came(struct measure_session *a, const struct rtcp_event *event,
+		      uint32_t received_ntp, double *ret_rtt_ms)
+{
+	const struct rtcp_dlrr *dlrr = &event->u.dlrr;
+
+	if (a->tapped)
+		return tapped_rtt(a, dlrr->ssrc, dlrr->lrr, dlrr->dlrr,
+				  event->mono_ns, ret_rtt_ms);
+	return rtp_sender_dlrr(&a->sender, dlrr, received_ntp, ret_rtt_ms);
+}
+
 void measure_session_rtcp(struct measure_session *a,
 			  const struct rtcp_event *event, uint32_t received_ntp)
 {
@@ -435,16 +482,14 @@ void measure_session_rtcp(struct measure_session *a,
 		source_reported(a, event);
 		break;
 	case RTCP_EVENT_REPORT:
-		if (rtp_sender_report(&a->sender, event->ssrc, &event->u.report,
-				      event->mono_ns, received_ntp, &rtt_ms))
+		if (report_came(a, event, received_ntp, &rtt_ms))
 			add_rtt(a, rtt_ms);
 		break;
 	case RTCP_EVENT_RRTR:
 		rrtr_came(a, event);
 		break;
 	case RTCP_EVENT_DLRR:
-		if (rtp_sender_dlrr(&a->sender, &event->u.dlrr, received_ntp,
-				    &rtt_ms))
+		if (dlrr_came(a, event, received_ntp, &rtt_ms))
 			add_rtt(a, rtt_ms);
 		break;
 	case RTCP_EVENT_VOIP:
@@ -452,6 +497,10 @@ void measure_session_rtcp(struct measure_session *a,
 		break;
 	case RTCP_EVENT_SUMMARY:
 		rtp_sender_summary(&a->sender, event->ssrc, &event->u.summary);
+		break;
+	case RTCP_EVENT_TAPPED_SENT:
+		rtcp_tap_sent(&a->seldom->rtcp, event->ssrc, event->lsr,
+			      event->mono_ns);
 		break;
 	}
 }

@@ -9,6 +9,7 @@
 
 #include "base/prefetch.h"
 #include "media/analysis/quality.h"
+#include "media/analysis/rtcp_tap.h"
 #include "media/analysis/stream.h"
 #include "media/audio/codec.h"
 #include "media/audio/dtmf_receive.h"
@@ -100,6 +101,7 @@ struct measure_seldom {
 	struct rtp_rest sender_rest;
 	/* all streams but the first */
 	struct measure_further further[SESSION_STREAMS_MAX - 1];
+	struct rtcp_tap rtcp; /* tapped sessions only */
 };
 
 struct measure_session {
@@ -201,7 +203,8 @@ void measure_session_received(struct measure_session *a,
 void measure_session_late(struct measure_session *a,
 			  const struct packet_record *r, bool outgoing);
 
-/** An RTCP event.
+/** An RTCP event. Round trips of a tapped session are those between the tap and
+ * the peer, whatever the clock of the program.
  * @param received_ntp  middle 32 bits of the NTP time of its arrival, on the
  *                      clock of our SRs */
 void measure_session_rtcp(struct measure_session *a,

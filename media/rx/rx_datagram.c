@@ -432,14 +432,40 @@ static int64_t tapped_ns(struct rx *rx, const struct tap_session *t)
 	return stamp_mono_ns(t->ns, &rx->clock);
 }
 
+/* RTCP of the program: the peer's reports answer its SRs and RRTRs. */
+static void tapped_reported(struct rx *rx, const struct datagram *d)
+{
+	struct rx_session *s = d->socket->session;
+	struct rtcp_event event = {
+		.mono_ns = d->mono_ns,
+		.slot = s->slot,
+		.kind = RTCP_EVENT_TAPPED_SENT,
+	};
+	struct rtcp_reader reader;
+	struct rtcp_item item;
+
+	if (s->tap_secure || d->captured != d->bytes ||
+	    rtcp_reader_init(&reader, d->data, d->captured))
+		return;
+	while (rtcp_reader_next(&reader, &item)) {
+		if (item.kind == RTCP_ITEM_SENDER)
+			event.lsr = rtcp_ntp_middle(item.u.sender.ntp);
+		else if (item.kind == RTCP_ITEM_XR_RRTR)
+			event.lsr = rtcp_ntp_middle(item.u.ntp);
+		else
+			continue;
+		event.ssrc = item.ssrc;
+		push_rtcp(rx, &event);
+	}
+}
+
 static void tapped_sent(struct rx *rx, const struct datagram *d)
 {
 	struct rx_session *s = d->socket->session;
 	struct packet_record r;
 	struct rtp_header h;
 
-	if (datagram_classify(d->data, d->captured) != DATAGRAM_RTP ||
-	    rtp_header_parse(&h, d->data, d->captured, d->bytes))
+	if (rtp_header_parse(&h, d->data, d->captured, d->bytes))
 		return;
 	rtp_header_record(&r, &h, PACKET_RTP_SENT, d->mono_ns);
 	r.kind = PACKET_TAPPED_SENT;
@@ -471,7 +497,10 @@ static void tapped_arrived(const struct tap_session *t, void *arg)
 	if (s->captured)
 		copy_arrived(&d, class, t->sent);
 	if (t->sent) {
-		tapped_sent(rx, &d);
+		if (class == DATAGRAM_RTCP)
+			tapped_reported(rx, &d);
+		else if (class == DATAGRAM_RTP)
+			tapped_sent(rx, &d);
 		return;
 	}
 	if (class == DATAGRAM_RTCP)

@@ -1,11 +1,13 @@
 """What a client baresip sends and receives: codecs, encryptions, and its audio as
 another engine hears it."""
 import json
+import shutil
 import subprocess
 
 import pytest
 
 from engine import Engine, target
+from program_clock import Clock
 from second_client import (NEEDED, OURS, SIP, THEIRS, UP, Pair, assert_counts_agree,
                            folder_fixture)  # noqa: F401
 from test_audio import PROMPTS, wav
@@ -143,3 +145,24 @@ def test_its_packets_are_captured(build, ports, namespaces, tmp_path):
     assert found == {OURS: streams["caller", "out"]["packets"],
                      THEIRS: streams["caller", "in"]["packets"]}
     assert {s["key"]["dst"] for s in analyzed["streams"]} == {OURS, THEIRS}
+
+
+def test_round_trips_do_not_depend_on_its_clock(build, ports, namespaces, tmp_path):
+    """Its clock, and so the time in its SRs, is an hour ahead of the agent's."""
+    clock = Clock(tmp_path)
+    clock.set_forward(3600)
+    real, ahead = tmp_path / "real", tmp_path / "baresip"
+    shutil.copy2("/usr/bin/baresip", real)
+    ahead.write_text("#!/bin/sh\nexec env " + " ".join(
+        f"'{name}={value}'" for name, value in clock.environment().items()) + f" {real} \"$@\"\n")
+    ahead.chmod(0o755)
+    pair = Pair(build, ports, namespaces, {"call_duration": 16},
+                settings={"sandbox": "off"})  # it lets an engine execute the real one only
+    pair._prefix[OURS] += ("unshare", "-m", "sh", "-c",
+                           f"mount --bind {ahead} /usr/bin/baresip && exec \"$@\"", "sh")
+    with pair as p:
+        p.run().end()
+        streams = p.streams()
+    for direction in ("in", "out"):
+        trip = streams["caller", direction]["rtt_ms"]
+        assert trip["n"] > 0 and 0 <= trip["min"] and trip["max"] < 1000, trip

@@ -358,6 +358,59 @@ static void test_tapped_program_changes_its_source(void **state)
 	assert_int_equal(w->a->sender.invalid_reports, 1);
 }
 
+/* A tapped program whose clock is not ours: the round trip is that between the
+ * tap and the peer. */
+static void test_round_trip_of_a_tapped_program(void **state)
+{
+	struct world *w = *state;
+	const uint32_t of_1970 = 0x1234567; /* not the time of this host */
+	struct rtcp_event sent = {
+		.kind = RTCP_EVENT_TAPPED_SENT,
+		.mono_ns = w->now_ns,
+		.ssrc = 0xa,
+		.lsr = of_1970,
+	};
+	struct rtcp_event answer = {
+		.kind = RTCP_EVENT_REPORT,
+		.ssrc = 77,
+		.u.report = {.ssrc = 0xa,
+			     .ext_max = 1049,
+			     .lsr = of_1970,
+			     .dlsr = 65536 / 2},
+	};
+	struct stream_total t;
+
+	w->a->tapped = true;
+	memset(&w->a->seldom->rtcp, 0, sizeof(w->a->seldom->rtcp));
+	tapped(w, 0xa, 1000, 50);
+	measure_session_rtcp(w->a, &sent, 0);
+	answer.mono_ns = sent.mono_ns + 540 * MS;
+	measure_session_rtcp(w->a, &answer, 7);
+	/* an SR that did not pass, and a peer that says it took longer than all
+	 * did */
+	answer.u.report.lsr++;
+	measure_session_rtcp(w->a, &answer, 7);
+	answer.u.report.lsr = of_1970;
+	answer.u.report.dlsr = 65536;
+	measure_session_rtcp(w->a, &answer, 7);
+	rtp_sender_total(&w->a->sender, &t);
+	assert_int_equal(t.rtt_ms.n, 1);
+	assert_true(fabs(t.rtt_ms.max - 40) < 0.1);
+	assert_int_equal(w->a->sender.negative_rtt, 1);
+	assert_int_equal(t.expected, 50);
+	/* an RRTR and its DLRR */
+	sent.mono_ns += NS_PER_S;
+	sent.lsr += 65536;
+	measure_session_rtcp(w->a, &sent, 0);
+	answer.kind = RTCP_EVENT_DLRR;
+	answer.mono_ns = sent.mono_ns + 70 * MS;
+	answer.u.dlrr = (struct rtcp_dlrr){.ssrc = 0xa, .lrr = sent.lsr};
+	measure_session_rtcp(w->a, &answer, 7);
+	rtp_sender_total(&w->a->sender, &t);
+	assert_int_equal(t.rtt_ms.n, 2);
+	assert_true(fabs(t.rtt_ms.max - 70) < 0.1);
+}
+
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(name, world_open, world_close)
 
@@ -368,6 +421,7 @@ int main(void)
 		TEST(test_sources_one_after_another),
 		TEST(test_five_at_once),
 		TEST(test_tapped_program_changes_its_source),
+		TEST(test_round_trip_of_a_tapped_program),
 		cmocka_unit_test(test_any_sources),
 	};
 
