@@ -70,12 +70,21 @@ static void rates_take(struct rtp_sender *s)
 		rate_take(s, &s->reporters[i]);
 }
 
-void rtp_sender_restart(struct rtp_sender *s, uint32_t ssrc)
+/* Its sequence numbers begin with this packet. */
+static void numbers_begin(struct rtp_sender *s, const struct packet_record *r)
+{
+	s->has_first = true;
+	s->first_seq = r->seq;
+	s->last_ext = r->seq;
+	s->first_ns = r->mono_ns;
+}
+
+void rtp_sender_restart(struct rtp_sender *s, const struct packet_record *first)
 {
 	rates_take(s);
 	s->numbers_before += numbers_used(s);
-	s->ssrc = ssrc;
-	s->has_first = false;
+	s->ssrc = first->ssrc;
+	numbers_begin(s, first);
 	s->has_report = false;
 	s->reporter_count = 0;
 	s->reporter_last = 0;
@@ -106,19 +115,8 @@ static void other_payload(struct rtp_sender *s, uint8_t pt)
 		codec_count_at(&s->codecs, s->before_codec)->packets++;
 }
 
-void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r)
+void rtp_sender_count(struct rtp_sender *s, const struct packet_record *r)
 {
-	int16_t ahead;
-
-	if (!s->has_first) {
-		s->has_first = true;
-		s->first_seq = r->seq;
-		s->last_ext = r->seq;
-		s->first_ns = r->mono_ns;
-	}
-	ahead = (int16_t)(r->seq - (uint16_t)s->last_ext);
-	if (ahead > 0)
-		s->last_ext += ahead;
 	s->packets++;
 	s->bytes += (uint64_t)r->header_bytes + r->payload_bytes;
 	s->payload_bytes += r->payload_bytes;
@@ -128,6 +126,18 @@ void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r)
 		other_payload(s, packet_pt(r));
 	if (r->lateness_us > s->lateness_us)
 		s->lateness_us = r->lateness_us;
+}
+
+void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r)
+{
+	int16_t ahead;
+
+	if (!s->has_first)
+		numbers_begin(s, r);
+	ahead = (int16_t)(r->seq - (uint16_t)s->last_ext);
+	if (ahead > 0)
+		s->last_ext += ahead;
+	rtp_sender_count(s, r);
 }
 
 /* @return NULL: this source has not reported yet */

@@ -362,12 +362,17 @@ void rtp_sender_set_payload(struct rtp_sender *s, const struct rtp_payload *p);
  * The stream goes on with another SSRC, which has its own sequence numbers and
  * is reported from its beginning. Everything counted so far stays; what the
  * reports did not cover of the source before is never known.
+ * @param first  its first packet, which is not counted here
  */
-void rtp_sender_restart(struct rtp_sender *s, uint32_t ssrc);
+void rtp_sender_restart(struct rtp_sender *s,
+			const struct packet_record *first);
 
 /** One packet was sent (kind PACKET_RTP_SENT).
  * @param r  lateness_us INT32_MIN: unknown */
 void rtp_sender_update(struct rtp_sender *s, const struct packet_record *r);
+
+/** Likewise, but of another SSRC: the reports are not about it. */
+void rtp_sender_count(struct rtp_sender *s, const struct packet_record *r);
 
 /**
  * Process a report block about this stream. Blocks about another SSRC and

@@ -69,7 +69,7 @@ void measure_session_never(struct measure_session *a)
 	while (a->early_count)
 		early_drop(a);
 	if (a->tapped)
-		memset(&a->seldom->rtcp, 0, sizeof(a->seldom->rtcp));
+		memset(&a->seldom->tapped, 0, sizeof(a->seldom->tapped));
 	/* packets that still arrive until the end of the session are counted
 	 * there */
 	rtp_sender_init(&a->sender, 0, 0, "", 0, &a->seldom->sender_rest);
@@ -87,8 +87,25 @@ void measure_session_srtp(struct measure_session *a,
 void measure_session_tapped(struct measure_session *a,
 			    const struct packet_record *r)
 {
-	if (a->sender.ssrc != r->ssrc)
-		rtp_sender_restart(&a->sender, r->ssrc);
+	struct measure_tapped *t = &a->seldom->tapped;
+
+	if (a->sender.packets == 0)
+		rtp_sender_restart(&a->sender, r);
+	if (r->ssrc == a->sender.ssrc) {
+		t->other_count = 0;
+		rtp_sender_update(&a->sender, r);
+		return;
+	}
+	if (t->other_count == 0 || t->other.ssrc != r->ssrc) {
+		t->other = *r;
+		t->other_count = 0;
+	}
+	if (++t->other_count < TAPPED_SOURCE_PACKETS) {
+		rtp_sender_count(&a->sender, r);
+		return;
+	}
+	t->other_count = 0;
+	rtp_sender_restart(&a->sender, &t->other);
 	rtp_sender_update(&a->sender, r);
 }
 
@@ -124,7 +141,7 @@ size_t measure_session_start(struct measure_session *a,
 	count = a->early_count;
 	memcpy(early, kept, count * sizeof(early[0]));
 	if (a->tapped)
-		memset(&a->seldom->rtcp, 0, sizeof(a->seldom->rtcp));
+		memset(&a->seldom->tapped, 0, sizeof(a->seldom->tapped));
 	a->early_count = 0; /* from here on a->seldom->first_rest is valid */
 	a->second_ns = count && early[0].mono_ns < c->head.mono_ns
 			       ? early[0].mono_ns
@@ -432,8 +449,8 @@ static void rrtr_came(struct measure_session *a, const struct rtcp_event *event)
 static bool tapped_rtt(struct measure_session *a, uint32_t ssrc, uint32_t last,
 		       uint32_t delay, int64_t mono_ns, double *ret_rtt_ms)
 {
-	if (!rtcp_tap_answered(&a->seldom->rtcp, ssrc, last, delay, mono_ns,
-			       ret_rtt_ms))
+	if (!rtcp_tap_answered(&a->seldom->tapped.rtcp, ssrc, last, delay,
+			       mono_ns, ret_rtt_ms))
 		return false;
 	if (*ret_rtt_ms < 0) {
 		a->sender.negative_rtt++;
@@ -499,7 +516,7 @@ void measure_session_rtcp(struct measure_session *a,
 		rtp_sender_summary(&a->sender, event->ssrc, &event->u.summary);
 		break;
 	case RTCP_EVENT_TAPPED_SENT:
-		rtcp_tap_sent(&a->seldom->rtcp, event->ssrc, event->lsr,
+		rtcp_tap_sent(&a->seldom->tapped.rtcp, event->ssrc, event->lsr,
 			      event->mono_ns);
 		break;
 	}

@@ -58,6 +58,10 @@ enum analysis_state {
 			    * published */
 };
 
+/* An SSRC replaces that which a tapped program sent before if so many packets in
+ * succession are of it: the program may send two at a time for a while. */
+#define TAPPED_SOURCE_PACKETS 10
+
 /* Ended sources that are reported individually. */
 #define SESSION_SOURCES_ENDED_MAX 12
 
@@ -81,6 +85,13 @@ struct measure_further {
 /* Packets kept until the session starts, see EARLY_NS. */
 #define EARLY_PACKETS_MAX 128
 
+/** What only a tapped session has. */
+struct measure_tapped {
+	struct rtcp_tap rtcp;
+	struct packet_record other; /* the first packet of another SSRC */
+	unsigned other_count;       /* packets since then, if all are of it */
+};
+
 /** What nearly no session uses, in memory of its own that costs nothing until
  * it is touched. A new session has the contents of a released one: each part is
  * written whole before it is read. */
@@ -101,7 +112,7 @@ struct measure_seldom {
 	struct rtp_rest sender_rest;
 	/* all streams but the first */
 	struct measure_further further[SESSION_STREAMS_MAX - 1];
-	struct rtcp_tap rtcp; /* tapped sessions only */
+	struct measure_tapped tapped; /* tapped sessions only */
 };
 
 struct measure_session {
@@ -186,7 +197,8 @@ size_t measure_session_start(struct measure_session *a,
 void measure_session_apply(struct measure_session *a,
 			   const struct measure_command *c);
 
-/** The program of a tapped session sent an RTP packet. */
+/** The program of a tapped session sent an RTP packet. While it sends several
+ * SSRCs the reports are about the first one; packets and bytes are of all. */
 void measure_session_tapped(struct measure_session *a,
 			    const struct packet_record *r);
 

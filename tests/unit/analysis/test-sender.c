@@ -396,6 +396,7 @@ static void test_rate_of_several_reports(void **state)
 /* The duplicates that a block hid, of a source that then is given up. */
 static void test_rate_with_a_summary(void **state)
 {
+	const struct packet_record other = {.ssrc = OURS + 1};
 	struct stream_second n;
 
 	(void)state;
@@ -403,7 +404,7 @@ static void test_rate_with_a_summary(void **state)
 	now_ns = 2 * S;
 	report(PEER, 100, 4 - 20);
 	summary(PEER, 1, 101, 4, 20);
-	rtp_sender_restart(&sender, OURS + 1);
+	rtp_sender_restart(&sender, &other);
 	n = second_until(3 * S);
 	assert_int_equal(n.lost, 4);
 	near_rate(&n, 4 / 2.0);

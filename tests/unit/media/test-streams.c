@@ -288,6 +288,12 @@ static void test_any_sources(void **state)
 	}
 }
 
+static void tapped_begin(struct world *w)
+{
+	w->a->tapped = true;
+	memset(&w->a->seldom->tapped, 0, sizeof(w->a->seldom->tapped));
+}
+
 /* A tapped program sends packets [from, from + count). */
 static void tapped(struct world *w, uint32_t ssrc, uint32_t from,
 		   uint32_t count)
@@ -330,7 +336,7 @@ static void test_tapped_program_changes_its_source(void **state)
 	struct world *w = *state;
 	struct stream_total t;
 
-	w->a->tapped = true;
+	tapped_begin(w);
 	tapped(w, 0xa, 1000, 401);
 	reported(w, 0xa, 1400, 8);
 	tapped(w, 0xb, 30000, 100);
@@ -358,6 +364,35 @@ static void test_tapped_program_changes_its_source(void **state)
 	assert_int_equal(w->a->sender.invalid_reports, 1);
 }
 
+/* A program plays a second file while it sends the first one, and later echoes
+ * what it receives. */
+static void test_tapped_program_sends_two_sources(void **state)
+{
+	struct world *w = *state;
+	struct stream_total t;
+
+	tapped_begin(w);
+	tapped(w, 0xa, 1000, 100);
+	for (uint32_t i = 0; i < 50; i++) {
+		tapped(w, 0xa, 1100 + i, 1);
+		tapped(w, 0xb, 30000 + i, 1);
+	}
+	reported(w, 0xa, 1149, 3);
+	/* one more packet and it would have taken over */
+	tapped(w, 0xb, 30050, TAPPED_SOURCE_PACKETS - 2);
+	tapped(w, 0xc, 500, TAPPED_SOURCE_PACKETS - 1);
+	tapped(w, 0xa, 1150, 50);
+	reported(w, 0xa, 1199, 5);
+	reported(w, 0xb, 30057, 0);
+	rtp_sender_total(&w->a->sender, &t);
+	assert_int_equal(w->a->sender.invalid_reports, 1);
+	assert_int_equal(t.ssrc, 0xa);
+	assert_int_equal(t.packets, 200 + 50 + 8 + 9);
+	assert_int_equal(t.expected, 200);
+	assert_int_equal(t.lost, 5);
+	assert_int_equal(t.unreported, 0);
+}
+
 /* A tapped program whose clock is not ours: the round trip is that between the
  * tap and the peer. */
 static void test_round_trip_of_a_tapped_program(void **state)
@@ -380,8 +415,7 @@ static void test_round_trip_of_a_tapped_program(void **state)
 	};
 	struct stream_total t;
 
-	w->a->tapped = true;
-	memset(&w->a->seldom->rtcp, 0, sizeof(w->a->seldom->rtcp));
+	tapped_begin(w);
 	tapped(w, 0xa, 1000, 50);
 	measure_session_rtcp(w->a, &sent, 0);
 	answer.mono_ns = sent.mono_ns + 540 * MS;
@@ -421,6 +455,7 @@ int main(void)
 		TEST(test_sources_one_after_another),
 		TEST(test_five_at_once),
 		TEST(test_tapped_program_changes_its_source),
+		TEST(test_tapped_program_sends_two_sources),
 		TEST(test_round_trip_of_a_tapped_program),
 		cmocka_unit_test(test_any_sources),
 	};
