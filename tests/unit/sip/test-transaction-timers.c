@@ -4,204 +4,13 @@
  * which messages reach its socket, on a simulated clock.
  */
 #include <arpa/inet.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include "simulated.h"
-#include "sip/transaction/transaction_layer_internal.h"
-#include "sip/ua/ua_internal.h"
-#include "world.h"
+#include "lab.h"
 
-#define SEEN_MAX 64
-/* Timers are set one by one, each rounded to a millisecond. */
-#define TOLERANCE_MS 12
-
-static const struct world_options udp = {.password = "secret",
-					 .domain = "example.net"};
 static const char doubling[] = "0 500 1500 3500 7500 15500 31500";
 static const char capped[] = "0 500 1500 3500 7500 11500 15500 19500 23500 "
 			     "27500 31500";
-
-struct seen {
-	int64_t ms;
-	char start[32];
-};
-
-static struct lab {
-	struct world world;
-	int listen_fd; /* the peer's TCP listener; -1: none */
-	struct seen seen[SEEN_MAX];
-	unsigned count;
-	int64_t none_ms; /* since when there has been no transaction; -1:
-			  * there is one */
-	int64_t closed_ms;
-	bool had_one;
-	bool open;
-} lab;
-
-/* ---- the wire ---- */
-
-static bool any(struct le *le, void *arg)
-{
-	(void)le;
-	(void)arg;
-	return true;
-}
-
-static void datagrams_take(void)
-{
-	struct peer *peer = &lab.world.peer;
-	struct sockaddr_in from;
-	char text[sizeof(peer->in)];
-
-	for (;;) {
-		socklen_t len = sizeof(from);
-		ssize_t n =
-			recvfrom(peer->fd, text, sizeof(text) - 1, MSG_DONTWAIT,
-				 (struct sockaddr *)&from, &len);
-
-		if (n <= 0)
-			return;
-		text[n] = '\0';
-		assert_true(lab.count < SEEN_MAX);
-		lab.seen[lab.count].ms = simulated_ms();
-		snprintf(lab.seen[lab.count].start,
-			 sizeof(lab.seen[lab.count].start), "%.*s",
-			 (int)strcspn(text, "\r"), text);
-		lab.count++;
-		memcpy(peer->in, text, (size_t)n + 1);
-		if (lab.listen_fd < 0)
-			peer->from = from;
-	}
-}
-
-static void idle(void *arg)
-{
-	const struct transaction_layer *layer = lab.world.ua->sip;
-	int fd = lab.listen_fd < 0 ? -1 : accept(lab.listen_fd, NULL, NULL);
-	(void)arg;
-
-	if (fd >= 0) {
-		close(lab.world.peer.fd);
-		lab.world.peer.fd = fd;
-	}
-	datagrams_take();
-	if (hash_apply(layer->clients, any, NULL) ||
-	    hash_apply(layer->servers, any, NULL)) {
-		lab.none_ms = -1;
-		lab.had_one = true;
-	} else if (lab.none_ms < 0 && lab.had_one) {
-		lab.none_ms = simulated_ms();
-	}
-	if (lab.world.closed_count && lab.closed_ms < 0)
-		lab.closed_ms = simulated_ms();
-}
-
-static uint16_t peer_tcp_listen(void)
-{
-	struct sockaddr_in sin = {.sin_family = AF_INET};
-	socklen_t len = sizeof(sin);
-
-	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	lab.listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-	assert_int_equal(
-		bind(lab.listen_fd, (struct sockaddr *)&sin, sizeof(sin)), 0);
-	assert_int_equal(listen(lab.listen_fd, 4), 0);
-	assert_int_equal(
-		getsockname(lab.listen_fd, (struct sockaddr *)&sin, &len), 0);
-	return ntohs(sin.sin_port);
-}
-
-static void lab_open(bool tcp)
-{
-	struct world_options options = udp;
-
-	memset(&lab, 0, sizeof(lab));
-	lab.listen_fd = -1;
-	lab.none_ms = lab.closed_ms = -1;
-	if (tcp) {
-		options.transport = SIP_TRANSPORT_TCP;
-		options.target_port = peer_tcp_listen();
-	}
-	simulated_begin();
-	world_open(&lab.world, &options);
-	lab.world.linger = true;
-	lab.open = true;
-}
-
-static void lab_run(const struct simulated_step *steps, size_t count,
-		    int64_t until_ms)
-{
-	const struct simulated_params params = {
-		.steps = steps,
-		.count = count,
-		.idle_h = idle,
-		.until_ms = until_ms,
-	};
-
-	simulated_run(&params);
-	assert_string_equal(lab.world.peer.fail, "");
-}
-
-static void lab_close(void)
-{
-	world_close(&lab.world);
-	if (lab.listen_fd >= 0)
-		close(lab.listen_fd);
-	simulated_end();
-	lab.open = false;
-}
-
-/* Clean up after a failure, so that the next case starts afresh. */
-static int lab_teardown(void **state)
-{
-	(void)state;
-	if (lab.open)
-		lab_close();
-	return 0;
-}
-
-static void assert_ms(int64_t ms, int64_t wanted)
-{
-	if (ms < wanted || ms > wanted + TOLERANCE_MS)
-		print_error("at %lld ms, not %lld\n", (long long)ms,
-			    (long long)wanted);
-	assert_in_range(ms, wanted, wanted + TOLERANCE_MS);
-}
-
-/*
- * Messages that begin with this text arrived at these times, and at no others.
- */
-static void assert_times(const char *start, int64_t after_ms,
-			 const char *wanted)
-{
-	char got[512] = "";
-	unsigned count = 0;
-	char *end;
-
-	for (unsigned i = 0; i < lab.count; i++) {
-		if (strncmp(lab.seen[i].start, start, strlen(start)) == 0)
-			snprintf(got + strlen(got), sizeof(got) - strlen(got),
-				 " %lld",
-				 (long long)(lab.seen[i].ms - after_ms));
-	}
-	for (unsigned i = 0; i < lab.count; i++) {
-		long ms = strtol(wanted, &end, 10);
-
-		if (strncmp(lab.seen[i].start, start, strlen(start)) != 0)
-			continue;
-		count++;
-		if (end == wanted || lab.seen[i].ms - after_ms < ms ||
-		    lab.seen[i].ms - after_ms > ms + TOLERANCE_MS)
-			fail_msg("%s came at%s, wanted: %s", start, got,
-				 wanted);
-		wanted = end;
-	}
-	(void)strtol(wanted, &end, 10);
-	if (end != wanted)
-		fail_msg("%s came %u times, wanted also:%s", start, count,
-			 wanted);
-}
 
 /* ---- client transactions ---- */
 
@@ -250,9 +59,9 @@ static void test_a_and_b_invite_without_answer(void **state)
 	lab_open(false);
 	world_dial(&lab.world);
 	lab_run(NULL, 0, 100000);
-	assert_times("INVITE", 0, doubling);
-	assert_ms(lab.closed_ms, 32000);
-	assert_ms(lab.none_ms, 32000);
+	lab_assert_times("INVITE", 0, doubling);
+	lab_assert_ms(lab.closed_ms, 32000);
+	lab_assert_ms(lab.none_ms, 32000);
 	assert_int_equal(lab.world.closed.end, SIP_END_FAILED);
 	assert_non_null(strstr(lab.world.closed_reason, "within 32 s"));
 	lab_close();
@@ -277,8 +86,8 @@ static void test_b_says_what_was_discarded(void **state)
 	lab_open(false);
 	world_dial(&lab.world);
 	lab_run(steps, 1, 40000);
-	assert_times("INVITE", 0, doubling);
-	assert_ms(lab.closed_ms, 32000);
+	lab_assert_times("INVITE", 0, doubling);
+	lab_assert_ms(lab.closed_ms, 32000);
 	assert_non_null(strstr(lab.world.closed_reason,
 			       "over UDP within 32 s: a response was "
 			       "discarded, its Call-ID, From tag or CSeq is "
@@ -292,8 +101,8 @@ static void test_b_alone_over_tcp(void **state)
 	lab_open(true);
 	world_dial(&lab.world);
 	lab_run(NULL, 0, 100000);
-	assert_times("INVITE", 0, "0");
-	assert_ms(lab.closed_ms, 32000);
+	lab_assert_times("INVITE", 0, "0");
+	lab_assert_ms(lab.closed_ms, 32000);
 	lab_close();
 }
 
@@ -305,7 +114,7 @@ static void test_a_ends_with_a_provisional_response(void **state)
 	lab_open(false);
 	world_dial(&lab.world);
 	lab_run(steps, 1, 170000);
-	assert_times("INVITE", 0, "0 500 1500");
+	lab_assert_times("INVITE", 0, "0 500 1500");
 	assert_int_equal(lab.closed_ms, -1); /* timer B does not run either */
 	lab_close();
 }
@@ -324,10 +133,10 @@ static void test_c_is_the_ring_timeout(void **state)
 	lab_open(false);
 	world_dial(&lab.world);
 	lab_run(steps, 2, 300000);
-	assert_times("INVITE", 0, "0");
-	assert_times("CANCEL", 180000, capped);
-	assert_ms(lab.closed_ms, 185000); /* reported before: END_WAIT_MS */
-	assert_ms(lab.none_ms, 212000);
+	lab_assert_times("INVITE", 0, "0");
+	lab_assert_times("CANCEL", 180000, capped);
+	lab_assert_ms(lab.closed_ms, 185000); /* reported before: END_WAIT_MS */
+	lab_assert_ms(lab.none_ms, 212000);
 	lab_close();
 }
 
@@ -340,9 +149,9 @@ static void test_d_takes_repeated_refusals(void **state)
 	lab_open(false);
 	world_dial(&lab.world);
 	lab_run(steps, 4, 40000);
-	assert_times("INVITE", 0, "0");
-	assert_times("ACK", 0, "100 600 32000");
-	assert_ms(lab.none_ms, 32100);
+	lab_assert_times("INVITE", 0, "0");
+	lab_assert_times("ACK", 0, "100 600 32000");
+	lab_assert_ms(lab.none_ms, 32100);
 	lab_close();
 }
 
@@ -354,8 +163,8 @@ static void test_d_is_zero_over_tcp(void **state)
 	lab_open(true);
 	world_dial(&lab.world);
 	lab_run(steps, 1, 40000);
-	assert_times("ACK", 0, "100");
-	assert_ms(lab.none_ms, 100);
+	lab_assert_times("ACK", 0, "100");
+	lab_assert_ms(lab.none_ms, 100);
 	lab_close();
 }
 
@@ -365,8 +174,8 @@ static void test_e_and_f_register_without_answer(void **state)
 	lab_open(false);
 	assert_int_equal(sip_account_register(lab.world.account), 0);
 	lab_run(NULL, 0, 32500);
-	assert_times("REGISTER", 0, capped);
-	assert_ms(lab.none_ms, 32000);
+	lab_assert_times("REGISTER", 0, capped);
+	lab_assert_ms(lab.none_ms, 32000);
 	assert_string_equal(lab.world.log, "REGISTERING REGISTER_FAIL");
 	assert_non_null(strstr(lab.world.account_reason, "within 32 s"));
 	lab_close();
@@ -378,8 +187,8 @@ static void test_f_alone_over_tcp(void **state)
 	lab_open(true);
 	assert_int_equal(sip_account_register(lab.world.account), 0);
 	lab_run(NULL, 0, 32500);
-	assert_times("REGISTER", 0, "0");
-	assert_ms(lab.none_ms, 32000);
+	lab_assert_times("REGISTER", 0, "0");
+	lab_assert_ms(lab.none_ms, 32000);
 	assert_string_equal(lab.world.log, "REGISTERING REGISTER_FAIL");
 	lab_close();
 }
@@ -393,9 +202,9 @@ static void test_e_and_f_after_a_provisional_response(void **state)
 	lab_open(false);
 	assert_int_equal(sip_account_register(lab.world.account), 0);
 	lab_run(steps, 2, 32500);
-	assert_times("REGISTER", 0,
-		     "0 500 1500 5500 9500 13500 17500 21500 25500 29500");
-	assert_ms(lab.none_ms, 32000);
+	lab_assert_times("REGISTER", 0,
+			 "0 500 1500 5500 9500 13500 17500 21500 25500 29500");
+	lab_assert_ms(lab.none_ms, 32000);
 	assert_string_equal(lab.world.log, "REGISTERING REGISTER_FAIL");
 	lab_close();
 }
@@ -408,8 +217,8 @@ static void test_k_is_t4(void **state)
 	lab_open(false);
 	assert_int_equal(sip_account_register(lab.world.account), 0);
 	lab_run(steps, 2, 20000);
-	assert_times("REGISTER", 0, "0 500");
-	assert_ms(lab.none_ms, 5600);
+	lab_assert_times("REGISTER", 0, "0 500");
+	lab_assert_ms(lab.none_ms, 5600);
 	lab_close();
 }
 
@@ -421,7 +230,7 @@ static void test_k_is_zero_over_tcp(void **state)
 	lab_open(true);
 	assert_int_equal(sip_account_register(lab.world.account), 0);
 	lab_run(steps, 1, 20000);
-	assert_ms(lab.none_ms, 600);
+	lab_assert_ms(lab.none_ms, 600);
 	lab_close();
 }
 
@@ -529,8 +338,8 @@ static void test_g_and_h_refusal_without_ack(void **state)
 	lab_open(false);
 	lab.world.incoming_h = refuse;
 	lab_run(steps, 1, 40000);
-	assert_times("SIP/2.0 486", 0, capped);
-	assert_ms(lab.none_ms, 32000);
+	lab_assert_times("SIP/2.0 486", 0, capped);
+	lab_assert_ms(lab.none_ms, 32000);
 	lab_close();
 }
 
@@ -544,8 +353,8 @@ static void test_h_alone_over_tcp(void **state)
 	lab.world.incoming_h = refuse;
 	lab_run(steps, 1, 40000);
 	/* the 100 arrived in the same segment */
-	assert_times("SIP/2.0 ", 0, "0");
-	assert_ms(lab.none_ms, 32000);
+	lab_assert_times("SIP/2.0 ", 0, "0");
+	lab_assert_ms(lab.none_ms, 32000);
 	lab_close();
 }
 
@@ -558,8 +367,8 @@ static void test_i_takes_repeated_acks(void **state)
 	lab_open(false);
 	lab.world.incoming_h = refuse;
 	lab_run(steps, 3, 40000);
-	assert_times("SIP/2.0 486", 0, "0 500");
-	assert_ms(lab.none_ms, 5700);
+	lab_assert_times("SIP/2.0 486", 0, "0 500");
+	lab_assert_ms(lab.none_ms, 5700);
 	lab_close();
 }
 
@@ -573,7 +382,7 @@ static void test_i_is_zero_over_tcp(void **state)
 	peer_tcp_connect();
 	lab.world.incoming_h = refuse;
 	lab_run(steps, 2, 40000);
-	assert_ms(lab.none_ms, 700);
+	lab_assert_ms(lab.none_ms, 700);
 	lab_close();
 }
 
@@ -585,8 +394,8 @@ static void test_j_answers_repetitions(void **state)
 
 	lab_open(false);
 	lab_run(steps, 3, 40000);
-	assert_times("SIP/2.0 200", 0, "0 500 31900");
-	assert_ms(lab.none_ms, 32000);
+	lab_assert_times("SIP/2.0 200", 0, "0 500 31900");
+	lab_assert_ms(lab.none_ms, 32000);
 	lab_close();
 }
 
@@ -598,7 +407,7 @@ static void test_j_is_zero_over_tcp(void **state)
 	lab_open(true);
 	peer_tcp_connect();
 	lab_run(steps, 1, 40000);
-	assert_times("SIP/2.0 200", 0, "100");
+	lab_assert_times("SIP/2.0 200", 0, "100");
 	assert_false(lab.had_one); /* never a transaction when the loop is
 				    * idle */
 	lab_close();
@@ -614,9 +423,9 @@ static void test_2xx_without_ack(void **state)
 			peer_tcp_connect();
 		lab.world.incoming_h = take;
 		lab_run(steps, 1, 33000);
-		assert_times(tcp ? "SIP/2.0 " : "SIP/2.0 200", 0, capped);
+		lab_assert_times(tcp ? "SIP/2.0 " : "SIP/2.0 200", 0, capped);
 		if (!tcp)
-			assert_times("BYE", 32000, "0 500");
+			lab_assert_times("BYE", 32000, "0 500");
 		lab_close();
 	}
 	(void)state;
@@ -633,37 +442,35 @@ static void test_reliable_provisional_without_prack(void **state)
 	lab.world.incoming_h = ring_reliably;
 	sip_account_call_options(lab.world.account, &options);
 	lab_run(steps, 1, 40000);
-	assert_times("SIP/2.0 180", 0, doubling);
-	assert_times("SIP/2.0 504", 32000, "0 500 1500 3500 7500");
-	assert_ms(lab.closed_ms, 32000);
+	lab_assert_times("SIP/2.0 180", 0, doubling);
+	lab_assert_times("SIP/2.0 504", 32000, "0 500 1500 3500 7500");
+	lab_assert_ms(lab.closed_ms, 32000);
 	lab_close();
 }
-
-#define TIMER_TEST(name) cmocka_unit_test_teardown(name, lab_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TIMER_TEST(test_a_and_b_invite_without_answer),
-		TIMER_TEST(test_b_says_what_was_discarded),
-		TIMER_TEST(test_b_alone_over_tcp),
-		TIMER_TEST(test_a_ends_with_a_provisional_response),
-		TIMER_TEST(test_c_is_the_ring_timeout),
-		TIMER_TEST(test_d_takes_repeated_refusals),
-		TIMER_TEST(test_d_is_zero_over_tcp),
-		TIMER_TEST(test_e_and_f_register_without_answer),
-		TIMER_TEST(test_f_alone_over_tcp),
-		TIMER_TEST(test_e_and_f_after_a_provisional_response),
-		TIMER_TEST(test_k_is_t4),
-		TIMER_TEST(test_k_is_zero_over_tcp),
-		TIMER_TEST(test_g_and_h_refusal_without_ack),
-		TIMER_TEST(test_h_alone_over_tcp),
-		TIMER_TEST(test_i_takes_repeated_acks),
-		TIMER_TEST(test_i_is_zero_over_tcp),
-		TIMER_TEST(test_j_answers_repetitions),
-		TIMER_TEST(test_j_is_zero_over_tcp),
-		TIMER_TEST(test_2xx_without_ack),
-		TIMER_TEST(test_reliable_provisional_without_prack),
+		LAB_TEST(test_a_and_b_invite_without_answer),
+		LAB_TEST(test_b_says_what_was_discarded),
+		LAB_TEST(test_b_alone_over_tcp),
+		LAB_TEST(test_a_ends_with_a_provisional_response),
+		LAB_TEST(test_c_is_the_ring_timeout),
+		LAB_TEST(test_d_takes_repeated_refusals),
+		LAB_TEST(test_d_is_zero_over_tcp),
+		LAB_TEST(test_e_and_f_register_without_answer),
+		LAB_TEST(test_f_alone_over_tcp),
+		LAB_TEST(test_e_and_f_after_a_provisional_response),
+		LAB_TEST(test_k_is_t4),
+		LAB_TEST(test_k_is_zero_over_tcp),
+		LAB_TEST(test_g_and_h_refusal_without_ack),
+		LAB_TEST(test_h_alone_over_tcp),
+		LAB_TEST(test_i_takes_repeated_acks),
+		LAB_TEST(test_i_is_zero_over_tcp),
+		LAB_TEST(test_j_answers_repetitions),
+		LAB_TEST(test_j_is_zero_over_tcp),
+		LAB_TEST(test_2xx_without_ack),
+		LAB_TEST(test_reliable_provisional_without_prack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
