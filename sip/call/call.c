@@ -46,6 +46,7 @@ static void call_destructor(void *arg)
 	session_timer_stop(&call->timer);
 	list_flush(&call->branches.answered);
 	list_flush(&call->branches.early);
+	list_flush(&call->branches.unanswered);
 	redirect_release(&call->redirect);
 	mem_deref(call->uac.ack);
 	mem_deref(call->uac.ack_mb);

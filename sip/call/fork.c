@@ -89,9 +89,26 @@ static int bye_send(struct fork *fork)
 			   &request);
 }
 
-static int fork_make(struct fork **ret, const struct originator *origin,
+static struct early *branch_find(const struct list *list,
+				 const struct sip_msg *msg)
+{
+	struct le *le;
+
+	LIST_FOREACH(list, le)
+	{
+		struct early *early = le->data;
+
+		if (dialog_match(early->dialog, msg))
+			return early;
+	}
+	return NULL;
+}
+
+static int fork_make(struct fork **ret, const struct call_branches *branches,
+		     const struct originator *origin,
 		     const struct dialog *dialog, const struct sip_msg *msg)
 {
+	const struct early *early = branch_find(&branches->unanswered, msg);
 	struct fork *fork = mem_zalloc(sizeof(*fork), fork_destructor);
 	int err;
 
@@ -106,6 +123,8 @@ static int fork_make(struct fork **ret, const struct originator *origin,
 		mem_deref(fork);
 		return err;
 	}
+	if (early)
+		dialog_continue(fork->dialog, early->dialog);
 	digest_begin(fork->digest);
 	*ret = fork;
 	return 0;
@@ -128,7 +147,7 @@ void fork_answered(struct call_branches *branches,
 		}
 	}
 	if (list_count(&branches->answered) >= CALL_FORKS_MAX ||
-	    fork_make(&fork, origin, dialog, msg))
+	    fork_make(&fork, branches, origin, dialog, msg))
 		return;
 	list_append(&branches->answered, &fork->le, fork);
 	ack_send(fork);
@@ -155,16 +174,7 @@ static void early_destructor(void *arg)
 struct early *early_find(const struct call_branches *branches,
 			 const struct sip_msg *msg)
 {
-	struct le *le;
-
-	LIST_FOREACH(&branches->early, le)
-	{
-		struct early *early = le->data;
-
-		if (dialog_match(early->dialog, msg))
-			return early;
-	}
-	return NULL;
+	return branch_find(&branches->early, msg);
 }
 
 struct early *early_take(struct call_branches *branches,
@@ -198,9 +208,16 @@ void early_settle(struct early *early, struct sdp *remote)
 void early_confirm(struct call_branches *branches, struct dialog *dialog,
 		   const struct sip_msg *msg)
 {
-	const struct early *early = early_find(branches, msg);
+	struct early *early = early_find(branches, msg);
 
-	if (early)
+	if (early) {
 		dialog_continue(dialog, early->dialog);
-	list_flush(&branches->early);
+		list_unlink(&early->le);
+		mem_deref(early);
+	}
+	while ((early = list_ledata(list_head(&branches->early)))) {
+		list_unlink(&early->le);
+		early->remote = mem_deref(early->remote);
+		list_append(&branches->unanswered, &early->le, early);
+	}
 }

@@ -27,6 +27,9 @@ struct early {
 struct call_branches {
 	struct list early;    /* struct early */
 	struct list answered; /* those that answered after the first one */
+	/* struct early of those that have not, until the call ends: their CSeq
+	 * numbers are needed if they do */
+	struct list unanswered;
 };
 
 /**
@@ -41,7 +44,7 @@ struct early *early_take(struct call_branches *branches,
 struct early *early_find(const struct call_branches *branches,
 			 const struct sip_msg *msg);
 /** A 2xx came: the dialog of the INVITE goes on from the early dialog of its
- * branch; all early dialogs are released. */
+ * branch. early_find() finds none any more; a reference to one stays valid. */
 void early_confirm(struct call_branches *branches, struct dialog *dialog,
 		   const struct sip_msg *msg);
 /** Offer and answer with the branch are complete.

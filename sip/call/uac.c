@@ -362,7 +362,7 @@ static void acknowledge(struct sip_call *call, const struct sip_msg *msg,
 static void answered(struct sip_call *call, const struct sip_msg *msg)
 {
 	char reason[REASON_BYTES] = "";
-	struct early *early = early_find(&call->branches, msg);
+	struct early *early;
 	int err;
 
 	mono_timer_cancel(&call->uac.tmr_ring);
@@ -376,19 +376,22 @@ static void answered(struct sip_call *call, const struct sip_msg *msg)
 		call_close(call);
 		return;
 	}
+	early = mem_ref(early_find(&call->branches, msg));
+	early_confirm(&call->branches, call->dialog, msg);
 	if (call->state == CALL_ENDING) { /* the 2xx crossed our CANCEL */
 		(void)uac_ack(call, msg->cseq.num, NULL);
 		call->state = CALL_UP;
 		call_bye(call);
-		return;
+		goto out;
 	}
 	err = answer_take(call, early, msg, reason);
-	early_confirm(&call->branches, call->dialog, msg);
 	acknowledge(call, msg, err, reason);
 	if (call->state != CALL_UP)
-		return;
+		goto out;
 	session_timer_peer(&call->timer, msg);
 	session_timer_answered(&call->timer, msg);
+out:
+	mem_deref(early);
 }
 
 /* An INVITE to the next target of a redirection. @return 0; -errno */

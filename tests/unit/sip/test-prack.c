@@ -199,6 +199,103 @@ static void test_caller_counts_each_branch(void **state)
 	world_close(&world);
 }
 
+/* Our CANCEL crosses the 200: the BYE counts on from the PRACKs. */
+static void script_crossed(struct peer *peer)
+{
+	unsigned cseq;
+
+	peer_expect(peer, "INVITE ");
+	keep_invite(peer);
+	cseq = cseq_of(peer);
+	answer_invite(peer, 180, RELIABLE(1), NULL);
+	peer_expect(peer, "PRACK ");
+	peer_reply(peer, 200, "OK", NULL, NULL);
+	answer_invite(peer, 183, RELIABLE(2), NULL);
+	peer_expect(peer, "PRACK ");
+	peer_reply(peer, 200, "OK", NULL, NULL);
+	peer_expect(peer, "CANCEL ");
+	peer_reply(peer, 200, "OK", NULL, NULL);
+	answer_invite(peer, 200, NULL, peer_sdp);
+	peer_expect(peer, "ACK ");
+	if (cseq_of(peer) != cseq)
+		snprintf(peer->fail, sizeof(peer->fail), "CSeq of ACK");
+	bye(peer);
+	if (cseq_of(peer) != cseq + 3)
+		snprintf(peer->fail, sizeof(peer->fail), "CSeq of BYE");
+}
+
+static void hangup_in_progress(struct world *world, struct sip_call *call,
+			       enum sip_call_event event,
+			       const struct sip_call_info *info)
+{
+	(void)world;
+	(void)info;
+	if (event == SIP_CALL_PROGRESS)
+		sip_call_hangup(call);
+}
+
+static void test_caller_cancels_after_pracks(void **state)
+{
+	static struct world world;
+	(void)state;
+
+	world_open(&world, &plain);
+	world.options.prack = SIP_PRACK_SUPPORTED;
+	world.script = script_crossed;
+	world.call_h = hangup_in_progress;
+	world_dial(&world);
+	world_run(&world);
+	assert_int_equal(world.closed.end, SIP_END_CANCELLED);
+	world_close(&world);
+}
+
+/* Both branches answer: the BYE to the second counts on from its PRACK. A
+ * request in the early dialog of the second is not one of the call. */
+static void script_both_answer(struct peer *peer)
+{
+	unsigned cseq;
+
+	peer_expect(peer, "INVITE ");
+	peer_dialog_from_request(peer);
+	keep_invite(peer);
+	cseq = cseq_of(peer);
+	for (int i = 0; i < 2; i++) {
+		snprintf(peer->tag, sizeof(peer->tag), "branch%d", i);
+		answer_invite(peer, 180, RELIABLE(9), NULL);
+		peer_expect(peer, "PRACK ");
+		peer_reply(peer, 200, "OK", NULL, NULL);
+	}
+	answer_invite(peer, 200, NULL, peer_sdp);
+	peer_expect(peer, "ACK ");
+	snprintf(peer->tag, sizeof(peer->tag), "branch0");
+	peer_request(peer, "OPTIONS", NULL, NULL);
+	peer_expect(peer, "SIP/2.0 481 ");
+	answer_invite(peer, 200, NULL, peer_sdp);
+	peer_expect(peer, "ACK ");
+	peer_has(peer, ";tag=branch0\r\n");
+	bye(peer);
+	peer_has(peer, ";tag=branch0\r\n");
+	if (cseq_of(peer) != cseq + 2)
+		snprintf(peer->fail, sizeof(peer->fail), "CSeq of BYE");
+	snprintf(peer->tag, sizeof(peer->tag), "branch1");
+	peer_request(peer, "BYE", NULL, NULL);
+	peer_expect(peer, "SIP/2.0 200 ");
+}
+
+static void test_caller_ends_a_branch_after_its_prack(void **state)
+{
+	static struct world world;
+	(void)state;
+
+	world_open(&world, &plain);
+	world.options.prack = SIP_PRACK_SUPPORTED;
+	world.script = script_both_answer;
+	world_dial(&world);
+	world_run(&world);
+	assert_int_equal(world.closed.end, SIP_END_REMOTE);
+	world_close(&world);
+}
+
 static void script_refuses(struct peer *peer)
 {
 	peer_expect(peer, "INVITE ");
@@ -641,6 +738,8 @@ int main(void)
 		cmocka_unit_test(test_caller_acknowledges),
 		cmocka_unit_test(test_caller_counts_each_branch),
 		cmocka_unit_test(test_caller_with_too_many_branches),
+		cmocka_unit_test(test_caller_cancels_after_pracks),
+		cmocka_unit_test(test_caller_ends_a_branch_after_its_prack),
 		cmocka_unit_test(test_caller_requires_in_vain),
 		cmocka_unit_test(test_caller_does_not_know_100rel),
 		cmocka_unit_test(test_caller_leaves_the_offer_to_the_peer),
