@@ -359,6 +359,25 @@ static void acknowledge(struct sip_call *call, const struct sip_msg *msg,
 	call_event_reason(event, msg);
 }
 
+/* We hung up. The INVITE may get its final response after the end was reported
+ * (CALL_DONE), until timer B. */
+static bool hung_up(const struct sip_call *call)
+{
+	return call->state == CALL_ENDING || call->state == CALL_DONE;
+}
+
+/* A 2xx after we hung up: the peer takes the call for established. */
+static void answered_in_vain(struct sip_call *call, const struct sip_msg *msg)
+{
+	bool done = call->state == CALL_DONE;
+
+	(void)uac_ack(call, msg->cseq.num, NULL);
+	call->state = CALL_UP;
+	call_bye(call);
+	if (done)
+		call->state = CALL_DONE;
+}
+
 static void answered(struct sip_call *call, const struct sip_msg *msg)
 {
 	char reason[REASON_BYTES] = "";
@@ -369,7 +388,7 @@ static void answered(struct sip_call *call, const struct sip_msg *msg)
 	err = dialog_establish(call->dialog, msg);
 	if (err) {
 		/* Without a target neither ACK nor BYE can be sent. */
-		if (call->state != CALL_ENDING)
+		if (!hung_up(call))
 			call_set_end(call, SIP_END_FAILED, false, msg->scode,
 				     "the 2xx to INVITE has no usable "
 				     "Contact or To tag");
@@ -378,10 +397,8 @@ static void answered(struct sip_call *call, const struct sip_msg *msg)
 	}
 	early = mem_ref(early_find(&call->branches, msg));
 	early_confirm(&call->branches, call->dialog, msg);
-	if (call->state == CALL_ENDING) { /* the 2xx crossed our CANCEL */
-		(void)uac_ack(call, msg->cseq.num, NULL);
-		call->state = CALL_UP;
-		call_bye(call);
+	if (hung_up(call)) {
+		answered_in_vain(call, msg);
 		goto out;
 	}
 	err = answer_take(call, early, msg, reason);
@@ -450,7 +467,7 @@ static void refused(struct sip_call *call, const struct sip_msg *msg)
 	char reason[REASON_BYTES];
 	int err;
 
-	if (call->state == CALL_ENDING) { /* 487 to our CANCEL, mostly */
+	if (hung_up(call)) { /* 487 to our CANCEL, mostly */
 		call->end.code = msg->scode;
 		call_close(call);
 		return;
@@ -503,7 +520,7 @@ void uac_response(int err, const struct sip_msg *msg, void *arg)
 		return;
 	}
 	if (err) {
-		if (call->state != CALL_ENDING) {
+		if (!hung_up(call)) {
 			no_answer_reason(call, reason, err);
 			call_set_end(call, SIP_END_FAILED, false, 0, reason);
 		}
