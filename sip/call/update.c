@@ -111,11 +111,12 @@ static void accepted(struct update *update, const struct sip_msg *msg)
 {
 	struct sip_call *call = update->call;
 	char reason[REASON_BYTES] = "";
+	bool offered = update->offers;
 	int err = 0;
 
 	dialog_refresh(update->dialog, msg);
 	session_timer_peer(&call->timer, msg);
-	if (update->offers)
+	if (offered)
 		err = offer_answer_conclude(
 			call, msg, "the answer to our UPDATE has no SDP",
 			reason);
@@ -125,7 +126,7 @@ static void accepted(struct update *update, const struct sip_msg *msg)
 		lose(update, msg->scode, reason);
 		return;
 	}
-	if (update->early)
+	if (update->early && offered)
 		early_settle(update->early, call->session.remote);
 	session_timer_answered(&call->timer, msg);
 	msg_line(reason, sizeof(reason), msg);

@@ -346,6 +346,90 @@ static void test_update_before_the_peer_answers(void **state)
 	world_close(&world);
 }
 
+static void answer_invite(struct peer *peer, const char *tag, int code,
+			  const char *extra, const char *body)
+{
+	static char now[sizeof(peer->in)];
+
+	memcpy(now, peer->in, sizeof(now));
+	memcpy(peer->in, kept, sizeof(kept));
+	snprintf(peer->tag, sizeof(peer->tag), "%s", tag);
+	peer_reply(peer, code, "Whatever", extra, body);
+	memcpy(peer->in, now, sizeof(now));
+}
+
+static void expect_invite(struct peer *peer)
+{
+	peer_expect(peer, "INVITE ");
+	peer_dialog_from_request(peer);
+	memcpy(kept, peer->in, sizeof(kept));
+}
+
+/* An UPDATE without an offer settles nothing. */
+static void script_without_offer(struct peer *peer)
+{
+	expect_invite(peer);
+	answer_invite(peer, "a", 180, NULL, NULL);
+	peer_expect(peer, "UPDATE ");
+	peer_has(peer, "Content-Length: 0\r\n");
+	peer_reply(peer, 200, "OK", NULL, NULL);
+	answer_invite(peer, "a", 200, NULL, peer_sdp);
+	peer_expect(peer, "ACK ");
+	peer_ends(peer);
+}
+
+static void script_without_offer_forked(struct peer *peer)
+{
+	expect_invite(peer);
+	answer_invite(peer, "a", 180, NULL, NULL);
+	peer_expect(peer, "UPDATE ");
+	peer_reply(peer, 200, "OK", NULL, NULL);
+	answer_invite(peer, "b", 183, NULL, sdp_hold);
+	answer_invite(peer, "a", 200, NULL, peer_sdp);
+	peer_expect(peer, "ACK ");
+	peer_has(peer, ";tag=a\r\n");
+	peer_ends(peer);
+}
+
+static void update_when_ringing(struct world *world, struct sip_call *call,
+				enum sip_call_event event,
+				const struct sip_call_info *info)
+{
+	(void)world;
+	(void)info;
+	if (event == SIP_CALL_RINGING)
+		assert_int_equal(sip_call_update(call), 0);
+}
+
+static void test_early_update_without_offer(void **state)
+{
+	static const struct {
+		world_script_h *script;
+		const char *log;
+	} cases[] = {
+		{script_without_offer,
+		 "OUTGOING LOCAL_SDP RINGING ANSWER_TO REMOTE_SDP ANSWERED "
+		 "ESTABLISHED CLOSED"},
+		{script_without_offer_forked,
+		 "OUTGOING LOCAL_SDP RINGING ANSWER_TO REMOTE_SDP PROGRESS "
+		 "REMOTE_SDP ANSWERED ESTABLISHED CLOSED"},
+	};
+	static struct world world;
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		world_open(&world, &plain);
+		world.script = cases[i].script;
+		world.call_h = update_when_ringing;
+		world_dial(&world);
+		world_run(&world);
+		assert_string_equal(world.log, cases[i].log);
+		assert_int_equal(world.negotiated.direction, MEDIA_SENDRECV);
+		assert_int_equal(world.closed.end, SIP_END_REMOTE);
+		world_close(&world);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -353,6 +437,7 @@ int main(void)
 		cmocka_unit_test(test_update_by_the_peer),
 		cmocka_unit_test(test_update_before_we_answer),
 		cmocka_unit_test(test_update_before_the_peer_answers),
+		cmocka_unit_test(test_early_update_without_offer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
