@@ -36,6 +36,7 @@ static const struct call_handlers handlers = {
 	.closing_h = transfer_stop,
 	.stop_h = stop,
 	.refresh_h = refresh,
+	.early_end_h = update_early_end,
 };
 
 int call_dial(struct sip_call **ret, const struct call_user *user,

@@ -50,7 +50,7 @@ struct reliable {
 	struct mono_timer tmr_end;
 };
 
-/* Functions of the files above call.c that call.c calls. */
+/* Functions of files above call.c and uac.c that these two call. */
 struct call_handlers {
 	/* SIP_CALL_CLOSED follows: a transfer under way fails */
 	void (*closing_h)(struct sip_call *call);
@@ -58,6 +58,9 @@ struct call_handlers {
 	void (*stop_h)(struct sip_call *call);
 	/* Refresh the session. @return 0; -EBUSY: try again; -errno */
 	int (*refresh_h)(struct sip_call *call);
+	/* The early dialogs are over, but for that which the call's dialog goes
+	 * on from: so are our requests in them, and this is why */
+	void (*early_end_h)(struct sip_call *call, const char *why);
 };
 
 /* uac.c: our INVITE. Each transaction holds a reference while it runs. */

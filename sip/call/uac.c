@@ -401,6 +401,7 @@ static void answered(struct sip_call *call, const struct sip_msg *msg)
 		answered_in_vain(call, msg);
 		goto out;
 	}
+	call->handlers->early_end_h(call, "another branch answered the INVITE");
 	err = answer_take(call, early, msg, reason);
 	acknowledge(call, msg, err, reason);
 	if (call->state != CALL_UP)
@@ -425,6 +426,7 @@ static int redirect_invite(struct sip_call *call)
 	if (err)
 		return err;
 	list_flush(&call->branches.early);
+	call->handlers->early_end_h(call, "the INVITE was redirected");
 	call->uac.last_provisional = 0;
 	digest_begin(call->digest);
 	event = call_event(&call->events, SIP_CALL_REDIRECTED, false,

@@ -87,6 +87,25 @@ static void tell(struct update *update, uint16_t code, const char *reason)
 	(void)str_copy(event->reason, sizeof(event->reason), reason);
 }
 
+void update_early_end(struct sip_call *call, const char *why)
+{
+	const char *answered = dialog_remote_tag(call->dialog);
+	struct update *update = call->update;
+
+	if (!update || !update->early)
+		return;
+	if (answered &&
+	    strcmp(answered, dialog_remote_tag(update->dialog)) == 0) {
+		update->early = mem_deref(update->early);
+		mem_deref(update->dialog);
+		update->dialog = mem_ref(call->dialog);
+		return;
+	}
+	/* whatever the branch answers says nothing of the call */
+	tell(update, 0, why);
+	update_end(update);
+}
+
 static void retry_handler(void *arg)
 {
 	struct update *update = arg;

@@ -15,6 +15,10 @@ void update_received(struct sip_call *call, const struct sip_msg *msg);
 int update_refresh(struct sip_call *call);
 /** Our UPDATE has an offer that is not answered yet. */
 bool update_offers(const struct sip_call *call);
+/** The early dialogs are over: our UPDATE in that of the branch that answered goes
+ * on in the call's dialog, one in another's is over.
+ * @param why  of the latter's SIP_CALL_ANSWER_TO */
+void update_early_end(struct sip_call *call, const char *why);
 /** The call ends: an UPDATE that waits to be sent again is dropped. */
 void update_stop(struct sip_call *call);
 

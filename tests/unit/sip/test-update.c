@@ -1,3 +1,5 @@
+#include <stdlib.h>
+
 #include "world.h"
 
 static const struct world_options plain = {.password = "secret",
@@ -430,6 +432,161 @@ static void test_early_update_without_offer(void **state)
 	}
 }
 
+/* ---- an UPDATE under way when a branch answers the INVITE ---- */
+
+static void answer_update(struct peer *peer, const char *update, int code,
+			  const char *body)
+{
+	memcpy(peer->in, update, sizeof(peer->in));
+	peer_reply(peer, code, "Whatever", NULL, body);
+	snprintf(peer->tag, sizeof(peer->tag), "a");
+}
+
+/* The branch that has the UPDATE is not the one that answers. */
+static void script_lost(struct peer *peer)
+{
+	static char update[sizeof(peer->in)];
+
+	expect_invite(peer);
+	answer_invite(peer, "a", 180, NULL, NULL);
+	answer_invite(peer, "b", 183, NULL, NULL);
+	peer_expect(peer, "UPDATE ");
+	peer_has(peer, ";tag=b\r\n");
+	memcpy(update, peer->in, sizeof(update));
+	answer_invite(peer, "a", 200, NULL, peer_sdp);
+	peer_expect(peer, "ACK ");
+	answer_update(peer, update, 481, NULL);
+	peer_ends(peer);
+}
+
+static void script_lost_with_offer(struct peer *peer)
+{
+	static char update[sizeof(peer->in)];
+
+	expect_invite(peer);
+	answer_invite(peer, "a", 180, NULL, NULL);
+	answer_invite(peer, "b", 183, "Require: 100rel\r\nRSeq: 1\r\n",
+		      peer_sdp);
+	peer_expect(peer, "PRACK ");
+	peer_reply(peer, 200, "OK", NULL, NULL);
+	peer_expect(peer, "UPDATE ");
+	peer_has(peer, ";tag=b\r\n");
+	peer_has(peer, "m=audio 30000 RTP/AVP 0 8\r\n");
+	memcpy(update, peer->in, sizeof(update));
+	answer_invite(peer, "a", 200, NULL, peer_sdp);
+	peer_expect(peer, "ACK ");
+	answer_update(peer, update, 200, sdp_hold);
+	peer_ends(peer);
+}
+
+/* The INVITE that made the branch got a 302. */
+static void script_redirected(struct peer *peer)
+{
+	static char update[sizeof(peer->in)];
+	char contact[64];
+
+	snprintf(contact, sizeof(contact),
+		 "Contact: <sip:other@127.0.0.1:%u>\r\n", peer->port);
+	expect_invite(peer);
+	answer_invite(peer, "b", 183, NULL, NULL);
+	peer_expect(peer, "UPDATE ");
+	memcpy(update, peer->in, sizeof(update));
+	answer_invite(peer, "b", 302, contact, NULL);
+	peer_expect(peer, "ACK ");
+	peer_expect(peer, "INVITE sip:other@");
+	memcpy(kept, peer->in, sizeof(kept));
+	answer_update(peer, update, 481, NULL);
+	answer_invite(peer, "a", 200, NULL, peer_sdp);
+	peer_expect(peer, "ACK ");
+	peer_ends(peer);
+}
+
+static unsigned cseq_of(struct peer *peer)
+{
+	char text[64];
+
+	peer_header(peer, "CSeq", text, sizeof(text));
+	return (unsigned)strtoul(text, NULL, 10);
+}
+
+/* It is the one: the UPDATE goes on in its dialog. */
+static void script_confirmed(struct peer *peer)
+{
+	static char update[sizeof(peer->in)];
+	unsigned cseq;
+
+	expect_invite(peer);
+	cseq = cseq_of(peer);
+	answer_invite(peer, "b", 180, NULL, NULL);
+	answer_invite(peer, "a", 183, NULL, NULL);
+	peer_expect(peer, "UPDATE ");
+	memcpy(update, peer->in, sizeof(update));
+	answer_invite(peer, "a", 200, NULL, peer_sdp);
+	peer_expect(peer, "ACK ");
+	memcpy(peer->in, update, sizeof(update));
+	peer_reply(peer, 401, "Unauthorized",
+		   "WWW-Authenticate: Digest realm=\"r\", nonce=\"n\"\r\n",
+		   NULL);
+	do /* the first one may have come again */
+		peer_expect(peer, "UPDATE ");
+	while (!peer->fail[0] && cseq_of(peer) == cseq + 1);
+	peer_has(peer, "Authorization: Digest");
+	if (cseq_of(peer) != cseq + 2)
+		snprintf(peer->fail, sizeof(peer->fail), "CSeq of UPDATE");
+	peer_reply(peer, 200, "OK", NULL, NULL);
+	peer_expect(peer, "BYE ");
+	if (cseq_of(peer) != cseq + 3)
+		snprintf(peer->fail, sizeof(peer->fail), "CSeq of BYE");
+	peer_reply(peer, 200, "OK", NULL, NULL);
+}
+
+static void update_last_branch(struct world *world, struct sip_call *call,
+			       enum sip_call_event event,
+			       const struct sip_call_info *info)
+{
+	if (event == SIP_CALL_PROGRESS)
+		assert_int_equal(sip_call_update(call), 0);
+	if (event != SIP_CALL_ANSWER_TO)
+		return;
+	snprintf(outcome, sizeof(outcome), "%u %s", info->code, info->reason);
+	if (world->script == script_confirmed)
+		sip_call_hangup(call);
+}
+
+static void test_early_update_and_the_branch_that_answers(void **state)
+{
+	static const struct {
+		world_script_h *script;
+		const char *outcome;
+		enum sip_call_end end;
+	} cases[] = {
+		{script_lost, "0 another branch answered the INVITE",
+		 SIP_END_REMOTE},
+		{script_lost_with_offer, "0 another branch answered the INVITE",
+		 SIP_END_REMOTE},
+		{script_redirected, "0 the INVITE was redirected",
+		 SIP_END_REMOTE},
+		{script_confirmed, "200 OK", SIP_END_LOCAL},
+	};
+	static struct world world;
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		outcome[0] = '\0';
+		world_open(&world, &plain);
+		world.options.prack = SIP_PRACK_SUPPORTED;
+		world.options.redirects_max = 1;
+		world.script = cases[i].script;
+		world.call_h = update_last_branch;
+		world_dial(&world);
+		world_run(&world);
+		assert_string_equal(outcome, cases[i].outcome);
+		assert_int_equal(world.closed.end, cases[i].end);
+		assert_int_equal(world.negotiated.direction, MEDIA_SENDRECV);
+		world_close(&world);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -438,6 +595,7 @@ int main(void)
 		cmocka_unit_test(test_update_before_we_answer),
 		cmocka_unit_test(test_update_before_the_peer_answers),
 		cmocka_unit_test(test_early_update_without_offer),
+		cmocka_unit_test(test_early_update_and_the_branch_that_answers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
