@@ -131,9 +131,10 @@ struct call_reinvite {
 	bool pending;
 	bool unchanged; /* offers the present state */
 	bool hold;
-	bool retried;   /* after a 491 */
-	bool refreshes; /* for the session timer: no event */
-	struct mono_timer tmr;
+	bool retried;          /* after a 491 */
+	bool refreshes;        /* for the session timer: no event */
+	bool cancelled;        /* no final response in time */
+	struct mono_timer tmr; /* until CANCEL; after a 491 until its retry */
 };
 
 /* refer.c */

@@ -18,8 +18,13 @@
 #include "sip/message/digest.h"
 #include "sip/message/message.h"
 #include "sip/message/text.h"
+#include "sip/transaction/client_transaction.h"
 #include "sip/transaction/server_transaction.h"
 #include "sip/transport/transport.h"
+
+/* From the first provisional response to CANCEL: that of timer C, which only
+ * proxies have (RFC 3261 16.6). */
+#define REINVITE_TIMEOUT_S 180
 
 static int reinvite_send(struct sip_call *call);
 
@@ -123,6 +128,12 @@ static void reinvite_refused(struct sip_call *call, const struct sip_msg *msg)
 			break;
 		glare(call);
 		return;
+	case 487:
+		if (call->reinvite.cancelled)
+			str_print(reason, sizeof(reason),
+				  "no final answer within %u s",
+				  REINVITE_TIMEOUT_S);
+		break;
 	case 408: /* the dialog is gone (12.2.1.2) */
 	case 481:
 		reinvite_failed(call, msg->scode, reason);
@@ -137,12 +148,29 @@ static void reinvite_refused(struct sip_call *call, const struct sip_msg *msg)
 	reinvite_failed(call, msg->scode, reason);
 }
 
+/* After the CANCEL the transaction ends with a final response or, as without
+ * any response, within 32 s. */
+static void unanswered_handler(void *arg)
+{
+	struct sip_call *call = arg;
+
+	call->reinvite.cancelled = true;
+	client_request_cancel(call->uac.request);
+}
+
 static void response_handler(int err, const struct sip_msg *msg, void *arg)
 {
 	struct sip_call *call = arg;
 
-	if (!err && msg->scode < 200)
+	if (!err && msg->scode < 200) {
+		/* timers A and B have ended */
+		if (!mono_timer_running(&call->reinvite.tmr))
+			mono_timer_start(&call->reinvite.tmr,
+					 REINVITE_TIMEOUT_S * UINT64_C(1000),
+					 unanswered_handler, call);
 		return;
+	}
+	mono_timer_cancel(&call->reinvite.tmr);
 	if (err) {
 		reinvite_failed(call, 0, "no answer to our re-INVITE");
 		call_set_end(call, SIP_END_FAILED, true, 0,
@@ -167,6 +195,7 @@ static int reinvite_send(struct sip_call *call)
 	};
 	int err;
 
+	call->reinvite.cancelled = false;
 	/* the peer may have changed the session since our last try */
 	err = offer_answer_new_offer(
 		call, offer_answer_wanted(call, call->reinvite.hold));

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <strings.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "sip/call.h"
 #include "sip/message/text.h"
@@ -11,7 +12,7 @@
 /* RFC 4028 section 4: the least Min-SE. */
 #define MIN_SE_S 90
 
-/* After this many 422 responses a request is not repeated any more. */
+/* After this many 422 responses in a call a request is not repeated any more. */
 #define RAISES_MAX 5
 
 /* Wait before a refresh or a BYE that could not be sent is tried again. */
@@ -196,13 +197,13 @@ static uint64_t expiry_ms(const struct session_timer *t)
 static void refresh_handler(void *arg)
 {
 	struct session_timer *t = arg;
+	bool busy = t->refresh_h(t->arg) == -EBUSY;
+	uint64_t left_ms = clock_ms_until(t->expiry_ns, clock_mono_ns());
 
-	if (t->refresh_h(t->arg) == -EBUSY) {
+	if (busy && left_ms > BUSY_MS)
 		mono_timer_start(&t->tmr, BUSY_MS, refresh_handler, t);
-		return;
-	}
-	mono_timer_start(&t->tmr, expiry_ms(t) - ms_of(t->interval_s) / 2,
-			 expired_handler, t);
+	else
+		mono_timer_start(&t->tmr, left_ms, expired_handler, t);
 }
 
 void session_timer_run(struct session_timer *t)
@@ -210,6 +211,7 @@ void session_timer_run(struct session_timer *t)
 	mono_timer_cancel(&t->tmr);
 	if (t->interval_s == 0)
 		return;
+	t->expiry_ns = clock_mono_ns() + (int64_t)expiry_ms(t) * NS_PER_MS;
 	if (t->ours)
 		mono_timer_start(&t->tmr, ms_of(t->interval_s) / 2,
 				 refresh_handler, t);

@@ -13,7 +13,7 @@
 struct transaction_layer;
 
 /** Refresh the session by UPDATE or re-INVITE.
- * @return 0; -EBUSY: not now, try again; -errno: wait for the expiry */
+ * @return 0; -EBUSY: not now, try again until the expiry; -errno: wait for it */
 typedef int(session_refresh_h)(void *arg);
 /** The session expired: end it. @return 0; -EBUSY: not now, try again */
 typedef int(session_expired_h)(const char *reason, void *arg);
@@ -29,6 +29,7 @@ struct session_timer {
 	bool ours;           /* we are the refresher */
 	bool peer_knows;     /* the peer supports RFC 4028 */
 	bool peer_updates;   /* the peer's Allow has UPDATE */
+	int64_t expiry_ns;   /* of the last refresh: then BYE is sent */
 	struct mono_timer tmr;
 };
 
