@@ -159,6 +159,7 @@ void call_close(struct sip_call *call)
 
 	if (!event)
 		return;
+	mem_ref(call); /* closing_h may release what held it */
 	call->events.closed = NULL;
 	call->handlers->closing_h(call);
 	call->state = CALL_DONE;
@@ -177,6 +178,7 @@ void call_close(struct sip_call *call)
 	event->bye_ok_ns = call->end.bye_ok_ns;
 	str_join(event->reason, sizeof(event->reason), call->end.reason, NULL);
 	call_event_append(&call->events, event);
+	mem_deref(call);
 }
 
 struct dialog *call_dialog(const struct sip_call *call,

@@ -26,6 +26,12 @@ static void stop(struct sip_call *call)
 	update_stop(call);
 }
 
+static void closing(struct sip_call *call)
+{
+	transfer_stop(call);
+	uas_stop_timers(call);
+}
+
 static int refresh(struct sip_call *call)
 {
 	return call->timer.peer_updates ? update_refresh(call)
@@ -33,7 +39,7 @@ static int refresh(struct sip_call *call)
 }
 
 static const struct call_handlers handlers = {
-	.closing_h = transfer_stop,
+	.closing_h = closing,
 	.stop_h = stop,
 	.refresh_h = refresh,
 	.early_end_h = update_early_end,

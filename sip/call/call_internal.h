@@ -52,7 +52,8 @@ struct reliable {
 
 /* Functions of files above call.c and uac.c that these two call. */
 struct call_handlers {
-	/* SIP_CALL_CLOSED follows: a transfer under way fails */
+	/* SIP_CALL_CLOSED follows: a transfer under way fails, the ACK to a
+	 * 2xx of ours is not waited for */
 	void (*closing_h)(struct sip_call *call);
 	/* BYE is sent, or the call is over: end other requests in its dialog */
 	void (*stop_h)(struct sip_call *call);

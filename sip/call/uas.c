@@ -183,10 +183,12 @@ static void no_ack_handler(void *arg)
 
 	mem_ref(call);
 	uas_stop_timers(call);
-	call_set_end(call, SIP_END_FAILED, false, 0,
-		     "no ACK for our 200 OK within 32 s");
-	call->state = CALL_UP;
-	call_bye(call);
+	if (call->state == CALL_ACCEPTED || call->state == CALL_UP) {
+		call_set_end(call, SIP_END_FAILED, false, 0,
+			     "no ACK for our 200 OK within 32 s");
+		call->state = CALL_UP;
+		call_bye(call);
+	}
 	mem_deref(call);
 }
 

@@ -249,6 +249,73 @@ static void test_reinvite_that_hangs_is_cancelled_in_vain(void **state)
 	lab_close();
 }
 
+/* ---- a re-INVITE of the peer whose 200 gets no ACK ---- */
+
+static void invite(void *arg)
+{
+	struct peer *peer = &lab.world.peer;
+	(void)arg;
+
+	peer_aim(peer, lab.world.port);
+	if (!peer->target[0]) {
+		snprintf(peer->target, sizeof(peer->target),
+			 "sip:1001@127.0.0.1:%u", lab.world.port);
+		snprintf(peer->remote_to, sizeof(peer->remote_to), "<%s>",
+			 peer->target);
+	}
+	peer_request(peer, "INVITE", NULL, peer_sdp);
+}
+
+static void acknowledge(void *arg)
+{
+	struct peer *peer = &lab.world.peer;
+	(void)arg;
+
+	peer_dialog_from_response(peer);
+	peer_request(peer, "ACK", NULL, NULL);
+}
+
+static void take(struct world *world, struct sip_call *call)
+{
+	assert_int_equal(sip_call_answer(call, &world->media), 0);
+}
+
+/* After the answer to our BYE nothing is sent any more. */
+static void test_no_ack_to_a_call_hung_up(void **state)
+{
+	static const struct simulated_step steps[] = {{0, invite},
+						      {100, acknowledge},
+						      {200, invite},
+						      {1000, hangup},
+						      {1100, ok}};
+	(void)state;
+
+	lab_open(false);
+	lab.world.incoming_h = take;
+	lab_run(steps, 5, 50000);
+	lab_assert_times("SIP/2.0 200", 0, "0 200 700");
+	lab_assert_times("BYE", 0, "1000");
+	assert_int_equal(lab.world.closed.end, SIP_END_LOCAL);
+	lab_close();
+}
+
+/* Nor after the call was reported as ended, but for the BYE's repetitions. */
+static void test_no_ack_and_no_answer_to_bye(void **state)
+{
+	static const struct simulated_step steps[] = {
+		{0, invite}, {100, acknowledge}, {200, invite}, {1000, hangup}};
+	(void)state;
+
+	lab_open(false);
+	lab.world.incoming_h = take;
+	lab_run(steps, 4, 80000);
+	lab_assert_times("SIP/2.0 200", 0, "0 200 700 1700 3700");
+	lab_assert_times("BYE", 1000, capped);
+	lab_assert_ms(lab.closed_ms, 6000);
+	assert_int_equal(lab.world.closed.end, SIP_END_LOCAL);
+	lab_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -258,6 +325,8 @@ int main(void)
 		LAB_TEST(test_refresh_after_a_reinvite),
 		LAB_TEST(test_reinvite_that_hangs_is_cancelled),
 		LAB_TEST(test_reinvite_that_hangs_is_cancelled_in_vain),
+		LAB_TEST(test_no_ack_to_a_call_hung_up),
+		LAB_TEST(test_no_ack_and_no_answer_to_bye),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
