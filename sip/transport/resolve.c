@@ -147,14 +147,15 @@ static void destination_add(struct destinations *d, int af, enum sip_transp tp,
 	d->list[d->count++] = (struct destination){tp, *addr, copy};
 }
 
-/* The transport of an address without one, and the port of one without. */
+/* The transport of an address without one, and the port of one without. With sips
+ * every hop is secured by TLS (RFC 3261 26.2.2), whatever transport is named. */
 static void address_add(struct destinations *d, int af, struct sa *addr,
 			const struct resolve_host *host, const char *name)
 {
-	enum sip_transp tp = host->tp;
+	enum sip_transp tp = host->secure ? SIP_TRANSP_TLS : host->tp;
 
 	if (tp == SIP_TRANSP_NONE)
-		tp = host->secure ? SIP_TRANSP_TLS : SIP_TRANSP_UDP;
+		tp = SIP_TRANSP_UDP;
 	sa_set_port(addr, sip_transp_port(tp, host->port));
 	destination_add(d, af, tp, addr, name);
 }
@@ -509,7 +510,7 @@ static void host_refine(struct resolve *r)
 	if (step->kind != STEP_HOST)
 		return;
 	step->base = r->out->count;
-	if (step->secure && step->tp == SIP_TRANSP_TCP)
+	if (step->secure && step->tp != SIP_TRANSP_NONE)
 		step->tp = SIP_TRANSP_TLS;
 	if (step->port) {
 		step->kind = STEP_ADDR;

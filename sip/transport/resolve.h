@@ -20,7 +20,7 @@ struct resolve_host {
 	const char *host;   /* borrowed; literal (brackets allowed) or name */
 	uint16_t port;      /* 0: by SRV, else the transport's */
 	enum sip_transp tp; /* SIP_TRANSP_NONE: by NAPTR or SRV, else UDP */
-	bool secure;        /* sips: TLS only */
+	bool secure;        /* sips: TLS only, also with another tp */
 };
 
 struct destination {

@@ -100,6 +100,38 @@ static void test_resolve_literal_in_brackets(void **state)
 	destinations_release(&d);
 }
 
+/* TLS whatever transport a sips URI names (RFC 3261 26.2.2); the name is of
+ * /etc/hosts on every system. */
+static void test_resolve_secure_with_a_transport(void **state)
+{
+	static const struct resolve_host hosts[] = {
+		{"192.0.2.1", 0, SIP_TRANSP_TCP, true},
+		{"192.0.2.2", 0, SIP_TRANSP_UDP, true},
+		{"192.0.2.3", 5080, SIP_TRANSP_TCP, true},
+		{"localhost", 0, SIP_TRANSP_TCP, true},
+		{"localhost", 5080, SIP_TRANSP_UDP, true},
+	};
+	struct destinations d;
+	(void)state;
+
+	assert_int_equal(resolve_now(&d, AF_INET, hosts, 3), 0);
+	assert_int_equal(d.count, 3);
+	expect_destination(&d, 0, SIP_TRANSP_TLS, "192.0.2.1", 5061,
+			   "192.0.2.1");
+	expect_destination(&d, 1, SIP_TRANSP_TLS, "192.0.2.2", 5061,
+			   "192.0.2.2");
+	expect_destination(&d, 2, SIP_TRANSP_TLS, "192.0.2.3", 5080,
+			   "192.0.2.3");
+	destinations_release(&d);
+	assert_int_equal(resolve_now(&d, AF_INET, hosts + 3, 2), 0);
+	assert_int_equal(d.count, 2);
+	expect_destination(&d, 0, SIP_TRANSP_TLS, "127.0.0.1", 5061,
+			   "localhost");
+	expect_destination(&d, 1, SIP_TRANSP_TLS, "127.0.0.1", 5080,
+			   "localhost");
+	destinations_release(&d);
+}
+
 /* One name among literals: the search keeps their order. */
 static void test_resolve_literals_and_a_name(void **state)
 {
@@ -168,7 +200,8 @@ struct name_server {
 	unsigned targets; /* SRV records of a host */
 	unsigned silent;  /* questions before the first that has an address */
 	unsigned questions, addresses;
-	unsigned last; /* type of the last question */
+	unsigned last;  /* type of the last question */
+	char first[64]; /* name of the first one */
 };
 
 static uint8_t *put16(uint8_t *p, unsigned value)
@@ -189,6 +222,16 @@ static uint8_t *put_record(uint8_t *p, unsigned type, unsigned len)
 	return put16(p, len);
 }
 
+/* The name of a question: each label behind its length. */
+static void name_read(char *dst, size_t size, const uint8_t *p)
+{
+	dst[0] = '\0';
+	for (size_t used = 0; *p && used < size; p += 1 + *p)
+		used += (size_t)snprintf(dst + used, size - used, "%s%.*s",
+					 used ? "." : "", *p,
+					 (const char *)p + 1);
+}
+
 /* SRV: the targets "t00", "t01"... below the question's name. A: the next address. */
 static void name_server_answer(int flags, void *arg)
 {
@@ -204,7 +247,8 @@ static void name_server_answer(int flags, void *arg)
 		return;
 	p = data + len;
 	s->last = (unsigned)data[len - 4] << 8 | data[len - 3];
-	s->questions++;
+	if (s->questions++ == 0)
+		name_read(s->first, sizeof(s->first), data + 12);
 	data[2] = 0x84; /* an answer, with authority */
 	data[3] = 0;
 	data[7] = (uint8_t)(s->last == DNS_TYPE_SRV    ? s->targets
@@ -253,11 +297,10 @@ static void found(int err, void *arg)
 	sip_loop_stop();
 }
 
-/* Resolve names over UDP, without ports, to the end. */
-static void resolve_names(struct name_server *server, struct destinations *ret,
-			  const char *const *names, size_t count)
+/* Resolve hosts that are names to the end. */
+static void resolve_hosts(struct name_server *server, struct destinations *ret,
+			  const struct resolve_host *hosts, size_t count)
 {
-	struct resolve_host hosts[HOSTS_MAX];
 	struct resolve_params params = {.af = AF_INET,
 					.hosts = hosts,
 					.host_count = count,
@@ -266,9 +309,6 @@ static void resolve_names(struct name_server *server, struct destinations *ret,
 	struct resolve *search;
 	int err = -1;
 
-	for (size_t i = 0; i < count; i++)
-		hosts[i] = (struct resolve_host){names[i], 0, SIP_TRANSP_UDP,
-						 false};
 	assert_int_equal(sip_loop_init(), 0);
 	params.dnsc = name_server_open(server);
 	params.arg = &err;
@@ -279,6 +319,18 @@ static void resolve_names(struct name_server *server, struct destinations *ret,
 	mem_deref(params.dnsc);
 	fd_close(server->fd);
 	close(server->fd);
+}
+
+/* Resolve names over UDP, without ports. */
+static void resolve_names(struct name_server *server, struct destinations *ret,
+			  const char *const *names, size_t count)
+{
+	struct resolve_host hosts[HOSTS_MAX];
+
+	for (size_t i = 0; i < count; i++)
+		hosts[i] = (struct resolve_host){names[i], 0, SIP_TRANSP_UDP,
+						 false};
+	resolve_hosts(server, ret, hosts, count);
 }
 
 static void names_end(struct destinations *d)
@@ -325,16 +377,42 @@ static void test_more_records_than_are_used(void **state)
 	resolve_targets(17, 16);
 }
 
+/* Neither the SRV of UDP nor the address with UDP is used. */
+static void test_secure_name_with_a_transport(void **state)
+{
+	static const struct resolve_host srv = {"a.test", 0, SIP_TRANSP_UDP,
+						true};
+	static const struct resolve_host port = {"a.test", 5080, SIP_TRANSP_UDP,
+						 true};
+	struct name_server server = {.targets = 1};
+	struct destinations d;
+	(void)state;
+
+	resolve_hosts(&server, &d, &srv, 1);
+	assert_string_equal(server.first, "_sips._tcp.a.test");
+	assert_int_equal(d.count, 1);
+	expect_destination(&d, 0, SIP_TRANSP_TLS, "192.0.2.1", 5060, "a.test");
+	names_end(&d);
+	server = (struct name_server){.targets = 1};
+	resolve_hosts(&server, &d, &port, 1);
+	assert_string_equal(server.first, "a.test");
+	assert_int_equal(d.count, 1);
+	expect_destination(&d, 0, SIP_TRANSP_TLS, "192.0.2.1", 5080, "a.test");
+	names_end(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_resolve_literals),
 		cmocka_unit_test(test_resolve_literal_in_brackets),
+		cmocka_unit_test(test_resolve_secure_with_a_transport),
 		cmocka_unit_test(test_resolve_literals_and_a_name),
 		cmocka_unit_test(test_resolve_no_address),
 		cmocka_unit_test(test_resolve_many),
 		cmocka_unit_test(test_more_questions_than_may_be_asked),
 		cmocka_unit_test(test_more_records_than_are_used),
+		cmocka_unit_test(test_secure_name_with_a_transport),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
