@@ -208,7 +208,7 @@ static void bye_response(int err, const struct sip_msg *msg, void *arg)
 	if (!err && msg->scode < 300)
 		call->end.bye_ok_ns = transport_received_ns(call->transport);
 	if (!err && digest_asked(msg) &&
-	    digest_challenge(call->digest, msg) == 0)
+	    digest_challenge(call->digest, &call->end.bye_challenges, msg) == 0)
 		call_bye_send(call);
 	if (!call->end.bye)
 		call_close(call);
@@ -237,7 +237,6 @@ void call_bye(struct sip_call *call)
 	call->handlers->stop_h(call);
 	session_timer_stop(&call->timer);
 	call->state = CALL_ENDING;
-	digest_begin(call->digest);
 	mono_timer_start(&call->end.tmr, DIALOG_END_WAIT_MS, end_handler, call);
 	call->end.mono_ns = clock_mono_ns();
 	call_bye_send(call);

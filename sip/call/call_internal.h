@@ -67,6 +67,7 @@ struct call_handlers {
 /* uac.c: our INVITE. Each transaction holds a reference while it runs. */
 struct call_uac {
 	struct client_request *request; /* INVITE or re-INVITE */
+	uint32_t challenges;            /* of it: see digest_challenge() */
 	struct client_request *ack;
 	struct mbuf *ack_mb; /* sent again when the 2xx comes again */
 	struct sa ack_dst;
@@ -106,7 +107,8 @@ struct call_end {
 	int64_t mono_ns;                 /* 0: not known yet */
 	int64_t bye_ok_ns;               /* 0: no 2xx */
 	struct client_request *bye;
-	struct mono_timer tmr; /* bounds BYE and CANCEL */
+	uint32_t bye_challenges; /* see digest_challenge() */
+	struct mono_timer tmr;   /* bounds BYE and CANCEL */
 };
 
 /* offer_answer.c */

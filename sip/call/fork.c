@@ -23,6 +23,7 @@ struct fork {
 	struct digest *digest;
 	struct client_request *ack;
 	struct client_request *bye;
+	uint32_t challenges; /* of the BYE: see digest_challenge() */
 	uint32_t cseq;
 };
 
@@ -71,7 +72,8 @@ static void bye_response(int err, const struct sip_msg *msg, void *arg)
 	if (!err && msg->scode < 200)
 		return;
 	if (!err && digest_asked(msg) &&
-	    digest_challenge(fork->digest, msg) == 0 && bye_send(fork) == 0)
+	    digest_challenge(fork->digest, &fork->challenges, msg) == 0 &&
+	    bye_send(fork) == 0)
 		return;
 	mem_deref(fork);
 }
@@ -125,7 +127,6 @@ static int fork_make(struct fork **ret, const struct call_branches *branches,
 	}
 	if (early)
 		dialog_continue(fork->dialog, early->dialog);
-	digest_begin(fork->digest);
 	*ret = fork;
 	return 0;
 }

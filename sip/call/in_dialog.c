@@ -26,7 +26,8 @@
 struct inner {
 	struct sip_call *call;
 	struct client_request *req;
-	const char *method; /* static */
+	uint32_t challenges; /* see digest_challenge() */
+	const char *method;  /* static */
 	in_dialog_h *answered_h;
 	char *headers;
 	char *type;
@@ -109,7 +110,8 @@ static void response_handler(int err, const struct sip_msg *msg, void *arg)
 	if (!err && msg->scode < 200)
 		return;
 	if (!err && digest_asked(msg) &&
-	    digest_challenge(inner->call->digest, msg) == 0 &&
+	    digest_challenge(inner->call->digest, &inner->challenges, msg) ==
+		    0 &&
 	    inner_send(inner) == 0)
 		return;
 	inner_answered(inner, err ? NULL : msg);
@@ -157,7 +159,6 @@ int in_dialog_send(struct sip_call *call, const char *method,
 		err = text_print(&inner->type, "%s", type);
 	if (!err && type)
 		err = text_print(&inner->body, "%s", body);
-	digest_begin(call->digest);
 	if (!err)
 		err = inner_send(inner);
 	if (err)
@@ -218,6 +219,7 @@ struct prack {
 	struct sip_call *call;
 	struct dialog *dialog;
 	struct client_request *req;
+	uint32_t challenges; /* see digest_challenge() */
 	char *headers;
 	struct buf sdp;
 	bool has_sdp;
@@ -254,7 +256,7 @@ static void prack_response(int err, const struct sip_msg *msg, void *arg)
 	if (!err && msg->scode < 200)
 		return;
 	if (!err && digest_asked(msg) &&
-	    digest_challenge(call->digest, msg) == 0 &&
+	    digest_challenge(call->digest, &prack->challenges, msg) == 0 &&
 	    prack_transmit(prack) == 0)
 		return;
 	/* any other response is ignored: the final response to the INVITE
@@ -310,7 +312,6 @@ int in_dialog_prack(struct sip_call *call, struct early *early,
 		prack->has_sdp = true;
 		err = buf_add(&prack->sdp, sdp->data, sdp->used);
 	}
-	digest_begin(call->digest);
 	if (!err)
 		err = prack_transmit(prack);
 	if (err)

@@ -113,7 +113,8 @@ static void reinvite_refused(struct sip_call *call, const struct sip_msg *msg)
 	switch (msg->scode) {
 	case 401:
 	case 407:
-		err = digest_challenge(call->digest, msg);
+		err = digest_challenge(call->digest, &call->uac.challenges,
+				       msg);
 		if (!err && reinvite_send(call) == 0)
 			return;
 		digest_reason(reason, sizeof(reason), err, msg);
@@ -223,7 +224,7 @@ static int reinvite_begin(struct sip_call *call, bool hold, bool plain,
 	call->reinvite.unchanged = plain;
 	call->reinvite.refreshes = refreshes;
 	call->reinvite.retried = false;
-	digest_begin(call->digest);
+	call->uac.challenges = 0;
 	err = reinvite_send(call);
 	if (err)
 		call->reinvite.pending = false;

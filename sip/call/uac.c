@@ -428,7 +428,7 @@ static int redirect_invite(struct sip_call *call)
 	list_flush(&call->branches.early);
 	call->handlers->early_end_h(call, "the INVITE was redirected");
 	call->uac.last_provisional = 0;
-	digest_begin(call->digest);
+	call->uac.challenges = 0;
 	event = call_event(&call->events, SIP_CALL_REDIRECTED, false,
 			   transport_event_ns(call->transport));
 	if (event)
@@ -488,7 +488,7 @@ static void refused(struct sip_call *call, const struct sip_msg *msg)
 		call_close(call);
 		return;
 	}
-	err = digest_challenge(call->digest, msg);
+	err = digest_challenge(call->digest, &call->uac.challenges, msg);
 	if (!err)
 		err = uac_invite(call);
 	if (err) {

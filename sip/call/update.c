@@ -34,6 +34,7 @@ struct update {
 	struct dialog *dialog;
 	struct early *early; /* before the 2xx of our INVITE, else NULL */
 	struct client_request *req;
+	uint32_t challenges; /* see digest_challenge() */
 	struct mono_timer tmr;
 	bool offers;
 	bool refreshes; /* sent by the session timer: no event */
@@ -162,8 +163,9 @@ static int refused(struct update *update, const struct sip_msg *msg)
 	switch (msg->scode) {
 	case 401:
 	case 407:
-		return digest_challenge(call->digest, msg) ? -EACCES
-							   : transmit(update);
+		return digest_challenge(call->digest, &update->challenges, msg)
+			       ? -EACCES
+			       : transmit(update);
 	case 422:
 		return session_timer_raise(&call->timer, msg) ? transmit(update)
 							      : -EINVAL;
@@ -272,7 +274,6 @@ static int begin(struct sip_call *call, struct early *early, bool offers,
 	update->dialog = mem_ref(early ? early->dialog : call->dialog);
 	update->offers = offers;
 	update->refreshes = refreshes;
-	digest_begin(call->digest);
 	err = transmit(update);
 	if (err) {
 		mem_deref(update);

@@ -22,6 +22,7 @@ struct event_dialog {
 	struct dialog *dialog;
 	struct digest *digest;
 	struct client_request *req; /* under way, or NULL */
+	uint32_t challenges;        /* of req: see digest_challenge() */
 	enum sip_package package;
 	bool notifier; /* we are */
 	bool refers;   /* of a REFER, of no package */

@@ -203,7 +203,7 @@ void notifier_end(struct event_user *user)
 		mono_timer_cancel(&w->tmr);
 		w->ending = WATCHER_END_NORESOURCE;
 		w->d.req = mem_deref(w->d.req);
-		digest_begin(w->d.digest);
+		w->d.challenges = 0;
 		/* the response, or its absence, releases the watcher */
 		if (watcher_notify(w))
 			mem_deref(w);

@@ -26,6 +26,7 @@ struct sip_publication {
 	struct dialog *dialog; /* Call-ID, tag and CSeq: one for all */
 	struct digest *digest;
 	struct client_request *req;
+	uint32_t challenges; /* of req: see digest_challenge() */
 	enum sip_package package;
 	struct sip_presence presence;
 	struct sip_mwi mwi;
@@ -94,7 +95,7 @@ static void refresh_handler(void *arg)
 	mem_ref(p);
 	p->refreshing = true;
 	p->raised = false;
-	digest_begin(p->digest);
+	p->challenges = 0;
 	err = publish(p, false);
 	if (err)
 		unsent(p, err);
@@ -140,7 +141,7 @@ static int again(struct sip_publication *p, const struct sip_msg *msg,
 
 	msg_line(dst, size, msg);
 	if (digest_asked(msg)) {
-		err = digest_challenge(p->digest, msg);
+		err = digest_challenge(p->digest, &p->challenges, msg);
 		if (err)
 			digest_reason(dst, size, err, msg);
 		return err ? err : publish(p, with_body);
@@ -151,7 +152,7 @@ static int again(struct sip_publication *p, const struct sip_msg *msg,
 	if (msg->scode == 412 && p->etag[0] && p->lost < LOST_MAX) {
 		p->lost++;
 		p->etag[0] = '\0';
-		digest_begin(p->digest);
+		p->challenges = 0;
 		return publish(p, true);
 	}
 	if (msg->scode != 423 || p->raised || least <= p->asked_s ||
@@ -286,7 +287,7 @@ int sip_publication_modify(struct sip_publication *p,
 	p->raised = false;
 	p->lost = 0;
 	mono_timer_cancel(&p->tmr);
-	digest_begin(p->digest);
+	p->challenges = 0;
 	return publish(p, true);
 }
 
@@ -316,7 +317,7 @@ void sip_unpublish(struct sip_publication *p)
 	p->removing = true;
 	p->refreshing = false;
 	p->req = mem_deref(p->req);
-	digest_begin(p->digest);
+	p->challenges = 0;
 	if (p->etag[0] && publish(p, false))
 		p->etag[0] = '\0';
 	mono_timer_start(&p->tmr, p->etag[0] ? DIALOG_END_WAIT_MS : 0,

@@ -58,7 +58,8 @@ static void response_handler(int err, const struct sip_msg *msg, void *arg)
 	if (!err && msg->scode < 200)
 		return;
 	if (!err && digest_asked(msg) &&
-	    digest_challenge(r->d.digest, msg) == 0 && notify(r) == 0)
+	    digest_challenge(r->d.digest, &r->d.challenges, msg) == 0 &&
+	    notify(r) == 0)
 		return;
 	/* RFC 6665 4.2.2: a NOTIFY that is refused ends the subscription */
 	if (err || msg->scode >= 300)
@@ -94,7 +95,7 @@ int sip_referral_progress(struct sip_referral *r, uint16_t code,
 	str_print(r->reason, sizeof(r->reason), "%s", reason);
 	if (r->silent)
 		return 0;
-	digest_begin(r->d.digest);
+	r->d.challenges = 0;
 	return notify(r);
 }
 

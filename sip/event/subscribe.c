@@ -147,7 +147,7 @@ static void refresh_handler(void *arg)
 
 	mem_ref(s);
 	s->renewals = 0;
-	digest_begin(s->d.digest);
+	s->d.challenges = 0;
 	err = subscription_ask(s, s->asked_s);
 	if (err)
 		unsent(s, err);
@@ -180,7 +180,7 @@ static int begin(struct sip_subscription *s)
 	s->state = SUBSCRIPTION_ASKING;
 	s->raised = false;
 	s->reason[0] = '\0';
-	digest_begin(s->d.digest);
+	s->d.challenges = 0;
 	return subscription_ask(s, s->asked_s);
 }
 
@@ -333,7 +333,7 @@ void sip_unsubscribe(struct sip_subscription *s)
 		return;
 	mono_timer_cancel(&s->tmr);
 	s->reason[0] = '\0';
-	digest_begin(s->d.digest);
+	s->d.challenges = 0;
 	/* without an active subscription no SUBSCRIBE is sent */
 	if (s->state != SUBSCRIPTION_ACTIVE || subscription_ask(s, 0)) {
 		s->d.req = mem_deref(s->d.req);
@@ -405,7 +405,7 @@ static int again(struct sip_subscription *s, const struct sip_msg *msg)
 
 	msg_line(s->reason, sizeof(s->reason), msg);
 	if (digest_asked(msg)) {
-		err = digest_challenge(s->d.digest, msg);
+		err = digest_challenge(s->d.digest, &s->d.challenges, msg);
 		if (err)
 			digest_reason(s->reason, sizeof(s->reason), err, msg);
 		return err ? err : subscription_ask(s, s->sending_s);

@@ -118,7 +118,8 @@ static void response_handler(int err, const struct sip_msg *msg, void *arg)
 	if (!err && msg->scode < 200)
 		return;
 	if (!err && digest_asked(msg) &&
-	    digest_challenge(w->d.digest, msg) == 0 && watcher_notify(w) == 0)
+	    digest_challenge(w->d.digest, &w->d.challenges, msg) == 0 &&
+	    watcher_notify(w) == 0)
 		return;
 	mem_ref(w);
 	if (!err && msg->scode < 300) {
@@ -194,7 +195,7 @@ void watcher_notify_soon(struct watcher *w)
 	w->again = true;
 	if (w->d.req)
 		return;
-	digest_begin(w->d.digest);
+	w->d.challenges = 0;
 	if (watcher_notify(w))
 		mono_timer_start(&w->tmr, 0, unsent_handler, w);
 }

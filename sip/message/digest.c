@@ -8,10 +8,10 @@
 #include "sip/message/digest_hash.h"
 #include "sip/message/message.h"
 
-/* Challenges of a realm that are answered in one transaction: the first one, then
+/* Challenges of a realm that are answered for one request: the first one, then
  * those with stale=true. */
 #define DIGEST_TRIES_MAX  3
-#define DIGEST_REALMS_MAX 4
+#define DIGEST_REALMS_MAX 4 /* bytes of a request's `challenges` */
 
 struct challenge {
 	enum sip_hdrid header; /* WWW- or Proxy-Authenticate */
@@ -20,10 +20,9 @@ struct challenge {
 	char *opaque;
 	const char *qop; /* "auth", "auth-int"; NULL: none was offered */
 	enum digest_algorithm algorithm;
-	bool sess;         /* -sess: key of this nonce (RFC 7616 3.4.2) */
-	uint64_t cnonce;   /* made with the first request of the nonce */
-	uint32_t count;    /* requests with this nonce */
-	unsigned answered; /* in the present transaction */
+	bool sess;       /* -sess: key of this nonce (RFC 7616 3.4.2) */
+	uint64_t cnonce; /* made with the first request of the nonce */
+	uint32_t count;  /* requests with this nonce */
 };
 
 struct digest {
@@ -68,15 +67,10 @@ int digest_new(struct digest **ret, const char *username, const char *password)
 	return 0;
 }
 
-void digest_begin(struct digest *digest)
-{
-	for (size_t i = 0; i < digest->realm_count; i++)
-		digest->realms[i].answered = 0;
-}
-
 /* The state of reading the challenges of a message. */
 struct pick {
 	struct digest *digest;
+	uint32_t *challenges; /* of the request: how many were answered */
 	enum sip_hdrid header;
 	bool seen;    /* a challenge that we can answer */
 	bool unknown; /* one that we cannot */
@@ -160,6 +154,18 @@ static int challenge_set(struct challenge *c,
 	return 0;
 }
 
+/* Count the answer to a challenge. @return 0; -EACCES: its credentials were refused */
+static int answer_count(uint32_t *challenges, size_t realm, bool stale)
+{
+	unsigned shift = (unsigned)realm * 8;
+	uint32_t count = (*challenges >> shift) & 0xff;
+
+	if ((count > 0 && !stale) || count >= DIGEST_TRIES_MAX)
+		return -EACCES;
+	*challenges += (uint32_t)1 << shift;
+	return 0;
+}
+
 static int challenge_take(struct pick *pick,
 			  const struct httpauth_digest_chall *chall,
 			  const struct algorithm *algorithm)
@@ -168,6 +174,7 @@ static int challenge_take(struct pick *pick,
 	struct challenge *c =
 		challenge_find(digest, pick->header, &chall->realm);
 	bool stale = !pl_strcasecmp(&chall->stale, "true");
+	int err;
 
 	if (!c) {
 		if (digest->realm_count == DIGEST_REALMS_MAX)
@@ -184,12 +191,10 @@ static int challenge_take(struct pick *pick,
 		return algorithm->is > c->algorithm
 			       ? challenge_set(c, chall, algorithm)
 			       : 0;
-	} else if ((c->answered > 0 && !stale) ||
-		   c->answered >= DIGEST_TRIES_MAX) {
-		return -EACCES;
 	}
-	c->answered++;
-	return challenge_set(c, chall, algorithm);
+	err = answer_count(pick->challenges, (size_t)(c - digest->realms),
+			   stale);
+	return err ? err : challenge_set(c, chall, algorithm);
 }
 
 static bool challenge_handler(const struct sip_hdr *hdr,
@@ -219,10 +224,12 @@ bool digest_asked(const struct sip_msg *msg)
 	return msg->scode == 401 || msg->scode == 407;
 }
 
-int digest_challenge(struct digest *digest, const struct sip_msg *msg)
+int digest_challenge(struct digest *digest, uint32_t *challenges,
+		     const struct sip_msg *msg)
 {
 	struct pick pick = {
 		.digest = digest,
+		.challenges = challenges,
 		.header = msg->scode == 407 ? SIP_HDR_PROXY_AUTHENTICATE
 					    : SIP_HDR_WWW_AUTHENTICATE,
 	};

@@ -25,17 +25,20 @@ struct digest_request_params {
  * @return 0; -ENOMEM
  */
 int digest_new(struct digest **ret, const char *username, const char *password);
-/** A transaction begins: its first challenge of each realm will be answered. */
-void digest_begin(struct digest *digest);
 /** Whether a response is 401 or 407. */
 bool digest_asked(const struct sip_msg *msg);
 /**
- * Read the challenges of a 401 or 407.
+ * Read the challenges of a 401 or 407. Several requests may be under way: each has
+ * its first challenge of each realm answered, whatever the others got.
+ * @param challenges  in/out: how many challenges of this request were answered, a
+ *                    byte for each realm; 0 before it is sent for the first time,
+ *                    kept when it is repeated with credentials
  * @return 0: repeat the request with credentials; -EACCES the credentials were
  *         refused; -ENOKEY there is no password; -EPROTONOSUPPORT no known
  *         algorithm; -EBADMSG; -ENOMEM
  */
-int digest_challenge(struct digest *digest, const struct sip_msg *msg);
+int digest_challenge(struct digest *digest, uint32_t *challenges,
+		     const struct sip_msg *msg);
 /** Append (Proxy-)Authorization lines for the challenges seen.
  * @return 0; -ENOMEM; -errno */
 int digest_write(struct mbuf *mb, struct digest *digest,

@@ -33,6 +33,7 @@ struct sip_account {
 	char *username;
 	struct originator *origin;
 	struct digest *digest; /* of REGISTER */
+	uint32_t challenges;   /* of req: see digest_challenge() */
 	struct list outside;   /* requests outside of dialogs */
 	uint32_t regexpire_s;
 	sip_account_h *account_h;

@@ -28,7 +28,8 @@ struct outside {
 	struct dialog *dialog; /* Call-ID, tags and CSeq of one request */
 	struct digest *digest;
 	struct client_request *req;
-	const char *method; /* static */
+	uint32_t challenges; /* see digest_challenge() */
+	const char *method;  /* static */
 	char *type;
 	char *body;
 	int64_t sent_ns;
@@ -92,7 +93,8 @@ static void response_handler(int err, const struct sip_msg *msg, void *arg)
 	if (!err && msg->scode < 200)
 		return;
 	if (o->account && !err && digest_asked(msg) &&
-	    digest_challenge(o->digest, msg) == 0 && outside_send(o) == 0)
+	    digest_challenge(o->digest, &o->challenges, msg) == 0 &&
+	    outside_send(o) == 0)
 		return;
 	if (o->account)
 		outside_done(o, err, err ? NULL : msg);
@@ -159,10 +161,8 @@ int native_account_request(struct sip_account *account, const char *method,
 	o->handler = handler;
 	o->arg = arg;
 	err = outside_fill(o, uri, type, body);
-	if (!err) {
-		digest_begin(o->digest);
+	if (!err)
 		err = outside_send(o);
-	}
 	if (err) {
 		mem_deref(o);
 		return err;

@@ -100,7 +100,7 @@ static void register_resume(void *arg)
 	struct sip_account *account = arg;
 	int err;
 
-	digest_begin(account->digest);
+	account->challenges = 0;
 	err = register_send(account);
 	if (err)
 		unsent(account, err);
@@ -207,7 +207,7 @@ int native_account_register(struct sip_account *account)
 	account->recoveries = 0;
 	account->first_sent_ns = 0;
 	account->began_ns = clock_mono_ns();
-	digest_begin(account->digest);
+	account->challenges = 0;
 	account_event_add(account, SIP_ACCOUNT_REGISTERING, account->began_ns,
 			  0, "");
 	err = register_send(account);
@@ -406,7 +406,8 @@ static int register_again(struct sip_account *account,
 	int err;
 
 	if (digest_asked(msg)) {
-		err = digest_challenge(account->digest, msg);
+		err = digest_challenge(account->digest, &account->challenges,
+				       msg);
 		digest_reason(dst, size, err, msg);
 	} else if (msg->scode == 423 && !account->raised) {
 		hdr = sip_msg_hdr(msg, SIP_HDR_MIN_EXPIRES);

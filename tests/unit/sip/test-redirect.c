@@ -226,11 +226,11 @@ static int challenged(unsigned realms)
 		401, "WWW-Authenticate: Digest realm=\"r%u\", nonce=\"n\"\r\n",
 		realms);
 	struct digest *digest;
+	uint32_t challenges = 0;
 	int err;
 
 	assert_int_equal(digest_new(&digest, "1001", "secret"), 0);
-	digest_begin(digest);
-	err = digest_challenge(digest, msg);
+	err = digest_challenge(digest, &challenges, msg);
 	mem_deref(digest);
 	mem_deref(msg);
 	return err;

@@ -105,6 +105,69 @@ static void test_requests_within_a_dialog(void **state)
 	world_close(&world);
 }
 
+#define CHALLENGE(nonce) \
+	"WWW-Authenticate: Digest realm=\"r\", nonce=\"" nonce "\"\r\n"
+
+/* Wait for a request with these credentials. One without them may come again. */
+static void expect_with(struct peer *peer, const char *start, const char *text)
+{
+	do {
+		peer_expect(peer, start);
+	} while (!peer->fail[0] && !strstr(peer->in, text));
+}
+
+/* Both requests are sent before the first is challenged. A second challenge to one of
+ * them refuses its credentials. */
+static void script_challenged_together(struct peer *peer)
+{
+	static char message[sizeof(peer->in)], bye[sizeof(peer->in)];
+
+	called(peer);
+	peer_expect(peer, "MESSAGE ");
+	memcpy(message, peer->in, sizeof(message));
+	peer_expect(peer, "BYE ");
+	memcpy(bye, peer->in, sizeof(bye));
+	memcpy(peer->in, message, sizeof(message));
+	peer_reply(peer, 401, "Unauthorized", CHALLENGE("message"), NULL);
+	expect_with(peer, "MESSAGE ", "nonce=\"message\"");
+	peer_reply(peer, 401, "Unauthorized", CHALLENGE("other"), NULL);
+	memcpy(peer->in, bye, sizeof(bye));
+	peer_reply(peer, 401, "Unauthorized", CHALLENGE("bye"), NULL);
+	expect_with(peer, "BYE ", "nonce=\"bye\"");
+	peer_reply(peer, 200, "OK", NULL, NULL);
+}
+
+static void message_and_hangup_h(struct world *world, struct sip_call *call,
+				 enum sip_call_event event,
+				 const struct sip_call_info *info)
+{
+	(void)world;
+	if (event == SIP_CALL_ESTABLISHED) {
+		assert_int_equal(sip_call_request(call, "MESSAGE", NULL, NULL),
+				 0);
+		sip_call_hangup(call);
+	}
+	if (event == SIP_CALL_ANSWER_TO)
+		assert_int_equal(info->code, 401);
+}
+
+static void test_requests_challenged_together(void **state)
+{
+	static struct world world;
+	(void)state;
+
+	world_open(&world, &plain);
+	world.script = script_challenged_together;
+	world.call_h = message_and_hangup_h;
+	world_dial(&world);
+	world_run(&world);
+	assert_string_equal(world.log, "OUTGOING LOCAL_SDP REMOTE_SDP ANSWERED "
+				       "ESTABLISHED ANSWER_TO CLOSED");
+	assert_int_equal(world.closed.end, SIP_END_LOCAL);
+	assert_true(world.closed.bye_ok_ns > 0);
+	world_close(&world);
+}
+
 #define CALL_REQUESTS_MAX 32 /* sip/call/in_dialog.h */
 
 static void script_unanswered(struct peer *peer)
@@ -696,6 +759,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_requests_within_a_dialog),
+		cmocka_unit_test(test_requests_challenged_together),
 		cmocka_unit_test(test_too_many_requests_within_a_dialog),
 		cmocka_unit_test(test_request_to_a_dialog_that_is_gone),
 		cmocka_unit_test(test_transfer),
