@@ -26,10 +26,12 @@ struct dialog {
 	char *rtag;     /* NULL: not established */
 	char *local;    /* From of our requests, with the tag */
 	char *remote;   /* To of our requests, with the tag if there is one */
-	char *target;   /* request URI */
+	char *target;   /* request URI, unless `strict` is set */
 	char *next_hop; /* where to send it; NULL: the first route, or target */
 	char *routes;   /* Route header lines, may be NULL */
 	char *route;    /* URI of the first one, may be NULL */
+	char *strict;   /* that as the request URI, if it is a strict router's
+			 * (12.2.1.1), else NULL */
 	uint32_t lseq;  /* of the last request */
 	uint32_t rseq;  /* of the peer's last request */
 	struct header_list *headers; /* instead of the originator's; or NULL */
@@ -48,6 +50,7 @@ static void dialog_destructor(void *arg)
 	mem_deref(dialog->next_hop);
 	mem_deref(dialog->routes);
 	mem_deref(dialog->route);
+	mem_deref(dialog->strict);
 	mem_deref(dialog->headers);
 }
 
@@ -68,6 +71,8 @@ static int routes_preload(struct dialog *dialog,
 		err = text_join(&dialog->route,
 				proxy ? proxy : registered->service_route,
 				NULL);
+	if (!err)
+		err = route_set_strict_uri(&dialog->strict, dialog->route);
 	return err;
 }
 
@@ -111,8 +116,10 @@ int dialog_new(struct dialog **ret, const struct originator *origin,
  * response (12.1.2). */
 static int routes_take(struct dialog *dialog, const struct sip_msg *msg)
 {
-	return route_set_read(&dialog->routes, &dialog->route, msg,
-			      SIP_HDR_RECORD_ROUTE, msg->req);
+	int err = route_set_read(&dialog->routes, &dialog->route, msg,
+				 SIP_HDR_RECORD_ROUTE, msg->req);
+
+	return err ? err : route_set_strict_uri(&dialog->strict, dialog->route);
 }
 
 /* The remote target (12.1, 12.2): the URI in Contact. */
@@ -331,6 +338,21 @@ static const struct header_list *custom_of(const struct originator *origin,
 	return dialog->headers ? dialog->headers : origin->transactions.headers;
 }
 
+static const char *request_uri(const struct dialog *dialog)
+{
+	return dialog->strict ? dialog->strict : dialog->target;
+}
+
+/* A strict router takes the next request URI from the first Route: the target is the
+ * last one (12.2.1.1). */
+static int routes_write(struct mbuf *mb, const struct dialog *dialog)
+{
+	if (dialog->strict)
+		return text_append(mb, route_set_rest(dialog->routes),
+				   "Route: <", dialog->target, ">\r\n", NULL);
+	return dialog->routes ? neg(mbuf_write_str(mb, dialog->routes)) : 0;
+}
+
 /* Header fields of every request, unless custom headers replace them. */
 static int common_print(struct mbuf *mb, const struct originator *origin,
 			const struct dialog *dialog, unsigned scopes)
@@ -341,8 +363,8 @@ static int common_print(struct mbuf *mb, const struct originator *origin,
 	const char *from = headers_find(custom, scopes, "From");
 	int err = headers_write_own(mb, custom, scopes, "Max-Forwards: 70\r\n");
 
-	if (!err && dialog->routes)
-		err = neg(mbuf_write_str(mb, dialog->routes));
+	if (!err)
+		err = routes_write(mb, dialog);
 	if (!err && from)
 		err = text_append(mb, "From: ", from, ";tag=", dialog->ltag,
 				  "\r\n", NULL);
@@ -367,7 +389,7 @@ static int request_print(struct mbuf *mb, const struct originator *origin,
 					 request->headers);
 	const struct digest_request_params signing = {
 		.method = request->method,
-		.uri = dialog->target,
+		.uri = request_uri(dialog),
 		.body = text,
 		.body_len = body,
 	};
@@ -436,7 +458,7 @@ int dialog_send(struct client_request **ret, const struct originator *origin,
 	struct client_request_params params = {
 		.user = &origin->transactions,
 		.method = request->method,
-		.uri = dialog->target,
+		.uri = request_uri(dialog),
 		.hosts = origin->hosts,
 		.host_count = origin->host_count,
 		.key = hash_joaat_str(dialog->callid),

@@ -64,7 +64,7 @@ const char *dialog_callid(const struct dialog *dialog);
 const char *dialog_local_tag(const struct dialog *dialog);
 /** NULL: the dialog is not established. */
 const char *dialog_remote_tag(const struct dialog *dialog);
-/** The request URI of its requests. */
+/** The request URI of its requests, unless they go to a strict router. */
 const char *dialog_target(const struct dialog *dialog);
 /** The message has Call-ID and tags of the dialog. */
 bool dialog_match(const struct dialog *dialog, const struct sip_msg *msg);

@@ -19,4 +19,16 @@
 int route_set_read(char **ret_lines, char **ret_first,
 		   const struct sip_msg *msg, enum sip_hdrid id, bool forward);
 
+/**
+ * The request URI of requests to a strict router (RFC 3261 12.2.1.1): its URI without
+ * what a request URI may not have (19.1.1, table 1).
+ * @param ret    in/out: what was there is released; NULL: the router is a loose one,
+ *               as its URI has lr, or the URI is malformed
+ * @param first  the URI of the first router, or NULL
+ * @return 0; -ENOMEM: nothing is changed
+ */
+int route_set_strict_uri(char **ret, const char *first);
+/** The Route lines behind the first one; borrowed. */
+const char *route_set_rest(const char *lines);
+
 #endif

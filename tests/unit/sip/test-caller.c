@@ -220,6 +220,86 @@ static void test_call_answered_by_too_many_branches(void **state)
 	world_close(&world);
 }
 
+/* The route set of a response, and the lines of our requests that follow from it. Of
+ * "%u" is made the peer's port. */
+struct routing {
+	const char *record_route;
+	const char *uri;
+	const char *route;
+};
+
+static const struct routing *routing;
+
+static void has_routing(struct peer *peer, const char *before_uri,
+			const char *after_uri)
+{
+	char uri[128], text[256];
+
+	re_snprintf(uri, sizeof(uri), routing->uri, peer->port);
+	snprintf(text, sizeof(text), "%s%s%s", before_uri, uri, after_uri);
+	peer_has(peer, text);
+	re_snprintf(text, sizeof(text), routing->route, peer->port);
+	peer_has(peer, text);
+}
+
+static void script_routed(struct peer *peer)
+{
+	char record_route[256];
+
+	peer_expect(peer, "INVITE ");
+	re_snprintf(record_route, sizeof(record_route), routing->record_route,
+		    peer->port);
+	peer_reply(peer, 200, "OK", record_route, peer_sdp);
+	peer_expect(peer, "ACK ");
+	has_routing(peer, "ACK ", " SIP/2.0\r\n");
+	peer_expect(peer, "BYE ");
+	has_routing(peer, "BYE ", " SIP/2.0\r\n");
+	peer_reply(peer, 407, "Proxy Authentication Required",
+		   "Proxy-Authenticate: Digest realm=\"r\", nonce=\"n\"\r\n",
+		   NULL);
+	do {
+		peer_expect(peer, "BYE ");
+	} while (!peer->fail[0] && !strstr(peer->in, "Proxy-Authorization:"));
+	has_routing(peer, "BYE ", " SIP/2.0\r\n");
+	has_routing(peer, "uri=\"", "\", response=");
+	peer_reply(peer, 200, "OK", NULL, NULL);
+}
+
+/* RFC 3261 12.2.1.1: the URI of a first router without lr is the request URI. */
+static void test_call_over_routers(void **state)
+{
+	static const struct routing routings[] = {
+		{"Record-Route: <sip:127.0.0.2;lr>\r\n"
+		 "Record-Route: <sip:p@127.0.0.1:%u;x=y;lr=on>\r\n",
+		 "sip:peer@127.0.0.1:%u",
+		 "\r\nMax-Forwards: 70\r\n"
+		 "Route: <sip:p@127.0.0.1:%u;x=y;lr=on>\r\n"
+		 "Route: <sip:127.0.0.2;lr>\r\nFrom: "},
+		{"Record-Route: <sip:127.0.0.2;lr>\r\n"
+		 "Record-Route: "
+		 "<sip:p@127.0.0.1:%u;lrx;method=BYE;x=y?To=a>;lr\r\n",
+		 "sip:p@127.0.0.1:%u;lrx;x=y",
+		 "\r\nMax-Forwards: 70\r\nRoute: <sip:127.0.0.2;lr>\r\n"
+		 "Route: <sip:peer@127.0.0.1:%u>\r\nFrom: "},
+		{"Record-Route: <sip:127.0.0.1:%u>\r\n", "sip:127.0.0.1:%u",
+		 "\r\nMax-Forwards: 70\r\n"
+		 "Route: <sip:peer@127.0.0.1:%u>\r\nFrom: "},
+	};
+	static struct world world;
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(routings) / sizeof(routings[0]); i++) {
+		routing = &routings[i];
+		world_open(&world, &plain);
+		world.script = script_routed;
+		world.call_h = hangup_when_up;
+		world_dial(&world);
+		world_run(&world);
+		assert_int_equal(world.closed.end, SIP_END_LOCAL);
+		world_close(&world);
+	}
+}
+
 static void script_busy(struct peer *peer)
 {
 	peer_expect(peer, "INVITE ");
@@ -615,6 +695,7 @@ int main(void)
 		cmocka_unit_test(test_call_hung_up_by_the_peer),
 		cmocka_unit_test(test_call_answered_by_two_branches),
 		cmocka_unit_test(test_call_answered_by_too_many_branches),
+		cmocka_unit_test(test_call_over_routers),
 		cmocka_unit_test(test_call_rejected_with_486),
 		cmocka_unit_test(test_call_with_wrong_password),
 		cmocka_unit_test(test_call_redirected_ends_with_302),
