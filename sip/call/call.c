@@ -50,6 +50,7 @@ static void call_destructor(void *arg)
 	redirect_release(&call->redirect);
 	mem_deref(call->uac.ack);
 	mem_deref(call->uac.ack_mb);
+	mem_deref(call->uac.ack_name);
 	mem_deref(call->uas.transaction);
 	mem_deref(call->uas.invite);
 	mem_deref(call->uas.ok_mb);

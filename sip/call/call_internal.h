@@ -72,6 +72,7 @@ struct call_uac {
 	struct mbuf *ack_mb; /* sent again when the 2xx comes again */
 	struct sa ack_dst;
 	enum sip_transp ack_tp;
+	char *ack_name; /* of the certificate at ack_dst, or NULL */
 	uint32_t ack_cseq;
 	int64_t sent_ns;
 	uint16_t last_provisional;

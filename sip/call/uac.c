@@ -84,6 +84,10 @@ static int ack_send_handler(enum sip_transp tp, const struct sa *src,
 	call->uac.ack_mb = mem_ref(mb);
 	call->uac.ack_dst = *dst;
 	call->uac.ack_tp = tp;
+	call->uac.ack_name = mem_deref(call->uac.ack_name);
+	if (tp == SIP_TRANSP_TLS)
+		(void)dialog_tls_name(&call->uac.ack_name, call->origin,
+				      call->dialog);
 	return 0;
 }
 
@@ -109,6 +113,7 @@ void uac_ack_again(struct sip_call *call, const struct sip_msg *msg)
 		.tp = call->uac.ack_tp,
 		.addr = call->uac.ack_dst,
 		.tls = originator_tls(call->origin),
+		.name = call->uac.ack_name,
 	};
 
 	if (call->uac.ack_mb && msg->cseq.num == call->uac.ack_cseq)

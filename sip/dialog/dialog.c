@@ -451,6 +451,29 @@ static int uri_host(struct resolve_host *ret, char *host, size_t size,
 	return neg(pl_strcpy(&pl, host, size));
 }
 
+/* The next hop of a dialog without next_hop. */
+static int next_hop_host(struct resolve_host *ret, char *host, size_t size,
+			 const struct dialog *dialog)
+{
+	return uri_host(ret, host, size,
+			dialog->route ? dialog->route : dialog->target);
+}
+
+int dialog_tls_name(char **ret, const struct originator *origin,
+		    const struct dialog *dialog)
+{
+	char host[256], name[256];
+	struct resolve_host hop;
+	int err;
+
+	if (origin->transactions.tls_name)
+		return text_join(ret, origin->transactions.tls_name, NULL);
+	err = next_hop_host(&hop, host, sizeof(host), dialog);
+	if (!err)
+		err = resolve_plain(name, sizeof(name), host);
+	return err ? err : text_join(ret, name, NULL);
+}
+
 int dialog_send(struct client_request **ret, const struct originator *origin,
 		struct dialog *dialog, struct digest *digest,
 		const struct dialog_request_params *request)
@@ -474,8 +497,7 @@ int dialog_send(struct client_request **ret, const struct originator *origin,
 	int err = 0;
 
 	if (!dialog->next_hop) {
-		err = uri_host(&hop, host, sizeof(host),
-			       dialog->route ? dialog->route : dialog->target);
+		err = next_hop_host(&hop, host, sizeof(host), dialog);
 		params.hosts = &hop;
 		params.host_count = 1;
 	}

@@ -91,4 +91,13 @@ int dialog_send(struct client_request **ret, const struct originator *origin,
 		struct dialog *dialog, struct digest *digest,
 		const struct dialog_request_params *request);
 
+/**
+ * The name that the requests of an established dialog verify their next hop by (RFC
+ * 5922): the originator's own, else the host of the URI that they are sent to.
+ * @param ret  the caller's
+ * @return 0; -ENOMEM; -EINVAL, -EPROTONOSUPPORT: no request can be sent
+ */
+int dialog_tls_name(char **ret, const struct originator *origin,
+		    const struct dialog *dialog);
+
 #endif

@@ -547,7 +547,6 @@ static void cancel_send(struct client_transaction *t)
 		return;
 	c->stateful = true;
 	c->hop = t->hop;
-	c->hop.name = NULL;
 	c->state = CLIENT_CALLING;
 	c->callid = mem_ref(t->callid);
 	c->from_tag = mem_ref(t->from_tag);
@@ -559,6 +558,7 @@ static void cancel_send(struct client_transaction *t)
 		mem_deref(c);
 		return;
 	}
+	c->hop.name = NULL; /* of t, which may end before */
 	launched(c, CLIENT_TIMEOUT_MS);
 }
 

@@ -1,6 +1,7 @@
 """SIP over TLS: what is verified, which certificate is presented, and the error when it
 fails."""
 import re
+import signal
 import socket
 import subprocess
 import threading
@@ -223,6 +224,103 @@ def test_command_line(bench, build, authority, tmp_path):
     assert code == 1 and "480" in said and "SIP/2.0/TLS" in said
     assert offhook("call", "sip:a@127.0.0.1", "--tls-key", "x")[0] == 2
     assert offhook(*registrar, "--tls-verify", "perhaps")[0] == 2
+
+
+@pytest.fixture
+def named(authority, ports):
+    """The options of `offhook call` to a peer whose certificate has a name only; its files."""
+    files = authority.issue("by-name", "DNS:proxy.test")
+    return ["--bind", "127.0.0.1", "--transport", "tls", "--tls-ca", authority.file,
+            "--tls-name", "proxy.test", f"sip:a@127.0.0.1:{ports.phone}"], files
+
+
+@contextmanager
+def calling(build, folder, options):
+    process = subprocess.Popen([build / "offhook", "call", *map(str, options)], cwd=folder,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        print(process.communicate()[0])
+
+
+def wait_for(peer, method, count=1):
+    """The last of so many requests."""
+    deadline = time.monotonic() + 60
+    while (found := [r for r in list(peer.requests) if r.method == method][count - 1:]) == []:
+        assert time.monotonic() < deadline, [r.method for r in peer.requests]
+        time.sleep(0.05)
+    return found[0]
+
+
+def wait_closed(peer):
+    """The peer has closed a connection, and the agent has had the time to see it."""
+    deadline = time.monotonic() + 60
+    while not peer.errors:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    time.sleep(0.5)
+
+
+def test_cancel_over_a_new_connection(build, named, ports, tmp_path):
+    """The peer closes its connection after 180. The one for CANCEL verifies the same name."""
+    options, files = named
+
+    def answer(request):
+        if request.method == "INVITE":
+            yield request.reply(180, "Ringing")
+            raise ConnectionResetError("closed after 180")
+        if request.method == "CANCEL":
+            yield request.reply(200, "OK")
+            yield peer.requests[0].reply(487, "Request Terminated")
+
+    with SipPeer(ports.phone, answer, tls=files) as peer, \
+            calling(build, tmp_path, options) as process:
+        wait_for(peer, "INVITE")
+        wait_closed(peer)
+        process.send_signal(signal.SIGINT)
+        cancel = wait_for(peer, "CANCEL")
+        wait_for(peer, "ACK")
+        process.wait(60)
+    assert (cancel.transport, cancel.server_name) == ("tls", "proxy.test")
+    assert cancel.source != peer.requests[0].source
+    assert peer.errors == ["closed after 180"]
+
+
+def test_ack_again_over_a_new_connection(build, named, ports, tmp_path):
+    """The peer closes its connection after the ACK, and repeats the 2xx over UDP."""
+    options, files = named
+    sdp = (b"v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\n"
+           b"m=audio 9 RTP/AVP 0\r\n")
+    contact = f"Contact: <sip:peer@127.0.0.1:{ports.phone};transport=tls>"
+
+    def answered(request):
+        return request.reply(200, "OK", contact, "Content-Type: application/sdp").replace(
+            b"Content-Length: 0\r\n\r\n", b"Content-Length: %d\r\n\r\n%s" % (len(sdp), sdp))
+
+    def answer(request):
+        if request.method == "INVITE":
+            yield answered(request)
+        elif request.method == "BYE":
+            yield request.reply(200, "OK")
+        elif not peer.errors:
+            raise ConnectionResetError("closed after ACK")
+
+    with SipPeer(ports.phone, answer, tls=files) as peer, \
+            calling(build, tmp_path, options) as process:
+        invite, first = wait_for(peer, "INVITE"), wait_for(peer, "ACK")
+        wait_closed(peer)
+        ours = re.search(r"@127\.0\.0\.1:(\d+)", invite.header("contact"))[1]
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+            udp.sendto(answered(invite), ("127.0.0.1", int(ours)))
+            again = wait_for(peer, "ACK", 2)
+        process.send_signal(signal.SIGINT)
+        wait_for(peer, "BYE")
+        process.wait(60)
+    assert (again.transport, again.server_name) == ("tls", "proxy.test")
+    assert again.source != first.source and again.header("cseq") == first.header("cseq")
+    assert peer.errors == ["closed after ACK"]
 
 
 def test_peer_that_wants_a_certificate_we_lack(bench, authority, tmp_path):
