@@ -20,10 +20,17 @@ async function send(path, values) {
   return body;
 }
 
-// Redirect to paths of this site only.
+// Redirect to paths of this site only. The address is read as the browser will read it: that drops tabs and line ends, takes "\"
+// for "/" and removes "/.", so that a text which looks like a path can name another host.
 function next() {
-  const wanted = new URLSearchParams(location.search).get("next") || "";
-  return /^\/(?![\/\\])/.test(wanted) && !wanted.startsWith("/login") ? wanted : "/";
+  try {
+    const wanted = new URL(new URLSearchParams(location.search).get("next") || "/", location.origin);
+    const path = wanted.pathname + wanted.search + wanted.hash;
+    const own = wanted.origin === location.origin && /^\/(?!\/)/.test(path);
+    return own && !wanted.pathname.startsWith("/login") ? path : "/";
+  } catch {
+    return "/"; // no address
+  }
 }
 
 function onSubmit(id, path, then) {

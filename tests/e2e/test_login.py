@@ -259,6 +259,19 @@ def fresh():
         yield c
 
 
+@pytest.fixture(scope="module")
+def signed_in():
+    """A browser with a session, and the address of its controller."""
+    c = Controller()
+    assert set_password(c, "ada", PASSWORD).returncode == 0
+    with c, chromium() as chrome:
+        url = c.witness().url
+        answer = requests.post(f"{url}/login", json={"name": "ada", "password": PASSWORD}, timeout=60)
+        chrome.get(f"{url}/healthz")  # a cookie can be set only on a page of its site
+        chrome.add_cookie({"name": "offhook_session", "value": answer.cookies["offhook_session"]})
+        yield chrome, url
+
+
 def test_in_a_browser(fresh):
     """The address of a report leads to the login page and then to the report."""
     server = fresh
@@ -298,8 +311,23 @@ def test_in_a_browser(fresh):
         wait(lambda: "was changed" in find("#done").text)
         find("#logout").click()
         wait(lambda: "/login" in chrome.current_url)
-        chrome.get(url + "/login?next=//example.net/")
-        wait(lambda: find("body").get_attribute("data-ready"))
+        for path in ("//example.net/", "/%09/127.0.0.1:1/x", "/.//127.0.0.1:1/x"):
+            chrome.get(url + "/login?next=" + path)
+            wait(lambda: find("body").get_attribute("data-ready"))
+            assert not find("#wanted").is_displayed()
         fill("login", name="ada", password="in the browser")
         wait(lambda: chrome.current_url == url + "/")
         assert serious(chrome) == []
+
+
+@pytest.mark.parametrize("path, shown", [
+    *((p, "/") for p in ("/%09/127.0.0.1:1/x", "/%0A/127.0.0.1:1/x", "/%0D/127.0.0.1:1/x", "/%5C127.0.0.1:1/x",
+                         "%2F%09%2F127.0.0.1:1%2Fx", "/.//127.0.0.1:1/x", "/a/..//127.0.0.1:1/x", "http://[", "/login")),
+    ("/runs?status=failed%23x", "/runs?status=failed#x")])
+def test_the_login_page_leads_to_its_own_site_only(signed_in, path, shown):
+    """Who is signed in is taken there at once; a browser removes tabs and line ends of an address."""
+    chrome, url = signed_in
+    chrome.get("about:blank")
+    chrome.get(f"{url}/login?next={path}")
+    WebDriverWait(chrome, 60).until(lambda _: "/login" not in chrome.current_url)
+    assert chrome.current_url == url + shown
