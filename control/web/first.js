@@ -68,7 +68,7 @@ async function showToken() {
   byId('join').replaceChildren(...command());
 }
 
-async function copy(joining, pre, said) {
+async function copy(text, pre, said) {
   try {
     await navigator.clipboard.writeText(text); // with TLS, or on this machine
     said.textContent = 'Copied.';
@@ -84,7 +84,7 @@ function command() {
   pre.tabIndex = 0; // it may scroll sideways
   const said = element('span', '', 'note');
   said.setAttribute('role', 'status');
-  return [pre, button('Copy', () => copy(text, pre, said)), said];
+  return [pre, button('Copy', () => copy(joining, pre, said)), said];
 }
 
 function agentStep(state, online) {

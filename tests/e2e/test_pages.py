@@ -132,6 +132,9 @@ def first_start(page, c):
     page.wait(lambda: page.texts("#join pre"))
     assert re.search(r"offhook-agent --config agent.conf --join-token \S{12,}",
                      page.find("#join pre").text)
+    page.press("Copy", "#join")
+    page.wait(lambda: re.match("Copied|It is selected", page.find("#join [role=status]").text))
+    assert not page.find("#failure").is_displayed()
     assert [p["name"] for p in c.api("GET", "/agent-pools")["agent_pools"]] == ["default"]
     assert join_command(page, "https://c.example:8443").splitlines() == [
         "echo 'controller = \"https://c.example:8443\"' > agent.conf",
