@@ -55,6 +55,18 @@ export async function api(method, path, body) {
   return (await send(method, path, body)).found;
 }
 
+// Replace a record, unless somebody else changed it since it was read with this etag. noun: what it is; reload(): shows the record
+// as it is now. @return as send()
+export async function replace(path, body, { etag, noun, reload }) {
+  try {
+    return await send('PUT', path, body, { 'If-Match': etag });
+  } catch (error) {
+    if (error.status !== 412) throw error;
+    throw Object.assign(new Error(`Somebody else changed this ${noun} since you opened it. Your changes are not saved; they are still here.`),
+      { way: ['Load theirs, drop mine', reload] });
+  }
+}
+
 const tags = new Map(); // of what poll() read
 
 // Read what changes rarely. @return null: it is as at the call before

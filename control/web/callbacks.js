@@ -1,7 +1,7 @@
 // Deliveries of callbacks with their attempts, and templates of bodies.
 
 import {
-  all, api, button, buttonTwice, buttons, byId, during, element, figure, fill, link, may, onSubmit, say,
+  all, api, button, buttonTwice, buttons, byId, during, element, figure, fill, link, may, onSubmit, replace, say, send,
   setValues, startPage, values,
 } from './page.js';
 
@@ -10,7 +10,8 @@ const BADGES = { delivered: 'passed', failed: 'failed', waiting: 'running', send
 
 let shown = []; // the latest first
 let start = 0;  // of the oldest that is shown
-let edited = null;
+let edited = null; // the template in the form; null: a new one
+let etag = null; // of when it was read
 
 function runOf(callback) {
   return callback.session_id ? link('run', `/run/details/${callback.session_id}`)
@@ -74,7 +75,7 @@ async function drawTemplates() {
 function actions(template) {
   if (!may('write')) return '';
   return buttons(
-    button('Edit', () => edit(template), 'plain'),
+    button('Edit', () => edit(template.id), 'plain'),
     buttonTwice('Delete', async () => {
       await api('DELETE', `/callback-templates/${template.id}`);
       if (edited && edited.id === template.id) clear();
@@ -89,16 +90,23 @@ function clear() {
   byId('form-title').textContent = 'New template';
 }
 
-function edit(template) {
-  edited = template;
-  setValues(byId('form'), template);
-  byId('form-title').textContent = `Edit ${template.name}`;
+async function edit(id) {
+  const answer = await send('GET', `/callback-templates/${id}`);
+  edited = answer.found.callback_template;
+  etag = answer.etag;
+  setValues(byId('form'), edited);
+  byId('form-title').textContent = `Edit ${edited.name}`;
   byId('form').scrollIntoView();
+}
+
+async function reload() {
+  await edit(edited.id);
+  byId('form').elements.name.focus();
 }
 
 async function save(form) {
   const body = values(form);
-  await (edited ? api('PUT', `/callback-templates/${edited.id}`, body) : api('POST', '/callback-templates', body));
+  await (edited ? replace(`/callback-templates/${edited.id}`, body, { etag, noun: 'template', reload }) : api('POST', '/callback-templates', body));
   clear();
   await drawTemplates();
   say('done', `${body.name} was saved.`);

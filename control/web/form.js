@@ -17,9 +17,15 @@ function sayAt(input, detail) {
   input.setAttribute('aria-describedby', node.id);
 }
 
-// What the API said about a field stands there too; the first of these gets the focus.
+// What the API said about a field stands there too; the first of these gets the focus. error.way: [text, work] of a button that helps
 export function complain(error, form) {
   say('failure', error.message);
+  if (error.way) {
+    const way = button(...error.way);
+    byId('failure').append(' ', way);
+    way.focus();
+    return;
+  }
   let first = null;
   for (const { pointer, detail } of (form && error.errors) || []) {
     const input = form.elements.namedItem(pointer.split('/')[1]);

@@ -1,14 +1,14 @@
 // Lists and forms of the records that tests refer to, drawn from their description in kinds.js.
 
 import {
-  all, api, button, buttonTwice, buttons, byId, element, fill, link, may, onSubmit, options, setValues, startPage, toast, values,
+  all, api, button, buttonTwice, buttons, byId, element, fill, link, may, onSubmit, options, replace, send, setValues, startPage, toast,
+  values,
 } from './page.js';
 import { KINDS } from './kinds.js';
 
 const kind = KINDS.find((k) => k.page === location.pathname) || KINDS[0];
 let edited = null; // the record in the form; null: a new one
-
-const read = async (id) => (await api('GET', `${kind.path}/${id}`))[kind.singular];
+let etag = null; // of when it was read
 
 async function field(description) {
   const label = element('label', `${description.label} `, description.type === 'text' ? 'whole' : '');
@@ -36,8 +36,10 @@ function clear() {
   byId('form-box').hidden = !may(kind.right || 'write') || Boolean(kind.noCreate);
 }
 
-async function edit(record) {
-  edited = await read(record.id);
+async function edit(id) {
+  const answer = await send('GET', `${kind.path}/${id}`);
+  edited = answer.found[kind.singular];
+  etag = answer.etag;
   byId('form-box').hidden = false;
   setValues(byId('form'), kind.shown ? kind.shown(edited) : edited);
   byId('form-title').textContent = `Edit ${edited.name}`;
@@ -62,7 +64,7 @@ function actions(record) {
     way.className = 'btn small';
     list.push(way);
   }
-  if (!kind.noEdit) list.unshift(button('Edit', () => edit(record)));
+  if (!kind.noEdit) list.unshift(button('Edit', () => edit(record.id)));
   list.push(buttonTwice('Delete', async () => {
     await api('DELETE', `${kind.path}/${record.id}`);
     if (edited && edited.id === record.id) clear();
@@ -76,11 +78,17 @@ async function draw() {
   fill('records', await all(kind.path, kind.member), [...kind.columns, ['', actions]], kind.nothing);
 }
 
+async function reload() {
+  await edit(edited.id);
+  byId('form').elements.name.focus();
+}
+
 async function save(form) {
   const written = values(form);
   const file = form.querySelector('input[type=file]');
   const body = kind.written ? await kind.written(written, edited, file) : written;
-  showSecret(await (edited ? api('PUT', `${kind.path}/${edited.id}`, body) : api('POST', kind.path, body)));
+  const { found } = await (edited ? replace(`${kind.path}/${edited.id}`, body, { etag, noun: kind.noun, reload }) : send('POST', kind.path, body));
+  showSecret(found);
   const name = written.name || edited.name;
   clear();
   await draw();

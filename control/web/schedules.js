@@ -1,7 +1,7 @@
 // Schedules: list, history, form.
 
 import {
-  all, api, button, buttonTwice, buttons, byId, figure, fill, link, may, onSubmit, options, say, setValues,
+  all, api, button, buttonTwice, buttons, byId, figure, fill, link, may, onSubmit, options, replace, say, send, setValues,
   startPage, values,
 } from './page.js';
 
@@ -9,6 +9,7 @@ const KEPT = ['name', 'test_id', 'project_id', 'test_ids', 'tags', 'cron', 'run_
   'overlap', 'missed', 'report_mode', 'enabled'];
 
 let edited = null; // the record in the form; null: a new one
+let etag = null; // of when it was read
 
 const whatOf = (s) => (s.test_id ? `test ${s.test_name}` : `project ${s.project_name}`);
 const whenOf = (s) => (s.cron ? `${s.cron} (${s.timezone})` : `once, ${s.run_at}`);
@@ -32,8 +33,7 @@ function actions(schedule) {
   if (!may('write')) return '';
   return buttons(
     button('Edit', () => edit(schedule.id), 'plain'),
-    button(schedule.enabled ? 'Switch off' : 'Switch on', () => replace(schedule.id, {
-      enabled: 1 - schedule.enabled }), 'plain'),
+    button(schedule.enabled ? 'Switch off' : 'Switch on', () => enable(schedule.id, 1 - schedule.enabled), 'plain'),
     buttonTwice('Delete', async () => {
       await api('DELETE', `/schedules/${schedule.id}`);
       byId('one').hidden = true;
@@ -43,11 +43,18 @@ function actions(schedule) {
     }));
 }
 
-const read = async (id) => (await api('GET', `/schedules/${id}`)).schedule;
+const read = (id) => send('GET', `/schedules/${id}`);
 
-async function replace(id, changes) {
-  const schedule = await read(id);
-  await api('PUT', `/schedules/${id}`, { ...fieldsOf(schedule), ...changes });
+// Of the schedule in the form the box follows, and what is typed stays.
+async function enable(id, enabled) {
+  const own = edited && edited.id === id;
+  const before = own ? { found: { schedule: edited }, etag } : await read(id);
+  const after = await replace(`/schedules/${id}`, { ...fieldsOf(before.found.schedule), enabled },
+    { etag: before.etag, noun: 'schedule', reload: own ? reload : drawList });
+  if (own) {
+    ({ found: { schedule: edited }, etag } = after);
+    byId('form').elements.enabled.checked = enabled === 1;
+  }
   await drawList();
 }
 
@@ -58,7 +65,7 @@ function runOf(event) {
 }
 
 async function showOne(id) {
-  const schedule = await read(id);
+  const { schedule } = (await read(id)).found;
   byId('one').hidden = false;
   byId('one-title').textContent = schedule.name;
   byId('one-next').textContent = schedule.next_times.length
@@ -81,7 +88,7 @@ function clear() {
 }
 
 async function edit(id) {
-  edited = await read(id);
+  ({ found: { schedule: edited }, etag } = await read(id));
   const what = edited.test_id ? `test_id ${edited.test_id}` : `project_id ${edited.project_id}`;
   setValues(byId('form'), { ...edited, what, tags: JSON.parse(edited.tags || '[]').join(', ') });
   byId('form-title').textContent = `Edit ${edited.name}`;
@@ -97,13 +104,18 @@ function written(form) {
   return body;
 }
 
+async function reload() {
+  await edit(edited.id);
+  byId('form').elements.name.focus();
+}
+
 async function save(form) {
   const body = written(form);
-  const answer = await (edited ? api('PUT', `/schedules/${edited.id}`, body) : api('POST', '/schedules', body));
+  const { found } = await (edited ? replace(`/schedules/${edited.id}`, body, { etag, noun: 'schedule', reload }) : send('POST', '/schedules', body));
   clear();
   await drawList();
-  await showOne(answer.schedule.id);
-  say('done', `${answer.schedule.name} was saved.`);
+  await showOne(found.schedule.id);
+  say('done', `${found.schedule.name} was saved.`);
 }
 
 startPage(async () => {

@@ -530,6 +530,65 @@ def test_records_are_made_changed_and_deleted(driver, lab, path, values, shown):
     assert "owned" not in driver.title and serious(driver) == []
 
 
+def edited(page, name):
+    """Press Edit in the row of a record, and wait for its form."""
+    page.driver.find_element(By.XPATH, f"//tr[contains(., '{name}')]//button[text()='Edit']").click()
+    page.wait(lambda: page.find("#form [name=name]").get_attribute("value") == name)
+
+
+CREDENTIALS = [{"username": "1001", "password": "x"}]
+
+
+@pytest.mark.parametrize("path, noun, kind, singular, fields, theirs", [
+    ("/targets", "target", "targets", "target", {"hosts": [{"host": "192.0.2.1"}]}, lambda _: {"domain": "theirs.example"}),
+    ("/accounts", "pool of accounts", "credential-pools", "credential_pool", {"credentials": CREDENTIALS},
+     lambda pool: {"credentials": pool["credentials"] + [{"username": "1002", "password": "x"}]}),
+    ("/schedules", "schedule", "schedules", "schedule", {"cron": "@daily"}, lambda _: {"overlap": "wait"}),
+    ("/callbacks", "template", "callback-templates", "callback_template", {"body": "mine"}, lambda _: {"body": "theirs"})])
+def test_what_somebody_else_saved_is_not_overwritten(page, lab, path, noun, kind, singular, fields, theirs):
+    if kind == "schedules":
+        fields = {**fields, "test_id": lab.passes}
+    number = lab.make(kind, name="opened", **fields)
+
+    def record():
+        return lab.c.api("GET", f"/{kind}/{number}")[singular]
+
+    page.open(path)
+    edited(page, "opened")
+    lab.c.api("PUT", f"/{kind}/{number}", {**record(), **theirs(record())})
+    there = record()
+    page.fill(name="mine")
+    page.press("Save")
+    page.wait(lambda: f"Somebody else changed this {noun} " in page.find("#failure").text)
+    assert "412" in serious(page.driver)[0]["message"]
+    assert record() == there and page.find("#form [name=name]").get_attribute("value") == "mine"
+    page.press("Load theirs, drop mine")
+    page.wait(lambda: page.find("#form [name=name]").get_attribute("value") == "opened")
+    assert not page.find("#failure").is_displayed()
+    page.fill(name="mine")
+    page.press("Save")
+    page.wait(lambda: record()["name"] == "mine")
+    kept = {**record(), "name": "opened"}
+    assert all(kept[k] == there[k] for k in (*fields, *theirs(there)))
+    assert serious(page.driver) == []
+    lab.c.request("DELETE", f"/{kind}/{number}")
+
+
+def test_a_schedule_in_the_form_is_switched_off(page, lab):
+    """What is typed there stays, and can be saved."""
+    number = lab.make("schedules", name="in the form", test_id=lab.passes, cron="@daily")
+    page.open("/schedules")
+    edited(page, "in the form")
+    page.fill(name="typed")
+    page.driver.find_element(By.XPATH, "//tr[contains(., 'in the form')]//button[text()='Switch off']").click()
+    page.wait(lambda: not page.find("#form [name=enabled]").is_selected())
+    page.press("Save")
+    page.wait(lambda: "typed was saved." in page.find("#done").text)
+    found = lab.c.api("GET", f"/schedules/{number}")["schedule"]
+    assert (found["name"], found["enabled"], found["cron"]) == ("typed", 0, "@daily") and serious(page.driver) == []
+    lab.c.request("DELETE", f"/schedules/{number}")
+
+
 @pytest.mark.looks
 def test_report_of_a_project_run(page, lab):
     data = lab.c.api("POST", "/projects/run", {"id": lab.standing, "report.mode": "kiosk"})["data"]
