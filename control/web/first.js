@@ -1,6 +1,6 @@
 // The way to the first judged call, on one page. Each step is checked with the API, so the list goes on by itself.
 
-import { all, api, badge, button, byId, element, icon, joinCommand, link, may, options } from './page.js';
+import { addressOf, all, api, badge, button, byId, element, icon, joinCommand, link, may, options } from './page.js';
 
 const TRANSPORTS = ['udp', 'tcp', 'tls'];
 const PARTIES = ['caller', 'callee'];
@@ -97,15 +97,9 @@ function agentStep(state, online) {
 
 // ---- step 3: the system under test and two accounts ----
 
-// "host", "host:port", "[address]:port"
-function hostOf(text, transport) {
-  const found = /^(.*?)(?::(\d+))?$/.exec(text.trim());
-  return { host: found[1], ...(found[2] ? { port: Number(found[2]) } : {}), transport };
-}
-
 async function nameSystem(values, have, draw) {
   if (!have.targets.length) {
-    await api('POST', '/targets', { name: values.host.trim(), hosts: [hostOf(values.host, values.transport)] });
+    await api('POST', '/targets', { name: values.host.trim(), hosts: [{ ...addressOf(values.host.trim()), transport: values.transport }] });
   }
   for (const party of PARTIES.slice(have.accounts.length)) {
     const username = values[`${party}-user`];

@@ -34,6 +34,21 @@ export function timeNode(text, words) {
   return node;
 }
 
+// "host", "host:port", "[IPv6 address]:port" or an IPv6 address alone.
+export function addressOf(text) {
+  const bracketed = /^\[(.+)\](?::(\d+))?$/.exec(text);
+  const [, host, port] = bracketed || (/:.*:/.test(text) ? [text, text] : /^(.*?)(?::(\d+))?$/.exec(text));
+  return { host, ...(port ? { port: Number(port) } : {}) };
+}
+
+export const withoutBrackets = (host) => host.replace(/^\[(.*)\]$/, '$1');
+
+// What addressOf() reads.
+export function addressText({ host, port }) {
+  const plain = withoutBrackets(host);
+  return `${plain.includes(':') ? `[${plain}]` : plain}${port ? `:${port}` : ''}`;
+}
+
 // How an agent joins, of an answer with a new join token; null without one. The agent knows the controller by the fingerprint of
 // its certificate, and is told if the connection is not encrypted.
 export function joinCommand(made, from = location) {

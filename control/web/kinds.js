@@ -1,6 +1,6 @@
 // The kinds of records that records.js lists: where they are, what is shown, what can be set.
 
-import { ago, api, asPage, badge, element, joinCommand, timeNode } from './page.js';
+import { addressOf, addressText, ago, api, asPage, badge, element, joinCommand, timeNode, withoutBrackets } from './page.js';
 
 const NAME = { name: 'name', label: 'Name', required: true };
 const name = ['Name', (r) => r.name, 'wide'];
@@ -9,11 +9,22 @@ const RIGHTS = { name: 'rights', label: 'Rights', values: ['read', 'run', 'write
 // "host:port transport" a line.
 function hostOf(line) {
   const [address, transport] = line.trim().split(/\s+/);
-  const found = /^(.*?)(?::(\d+))?$/.exec(address);
-  return { host: found[1], ...(found[2] ? { port: Number(found[2]) } : {}), ...(transport ? { transport } : {}) };
+  return { ...addressOf(address), ...(transport ? { transport } : {}) };
 }
 
-const lineOf = (h) => `${h.host}${h.port ? `:${h.port}` : ''} ${h.transport}`;
+const lineOf = (h) => `${addressText(h)} ${h.transport}`;
+
+// The host that a line was made of: what the line does not show stays. A line with another port or transport may be any of several.
+function hostBefore(hosts, host) {
+  const same = hosts.filter((h) => withoutBrackets(h.host) === host.host);
+  return same.find((h) => h.port === (host.port || 0) && h.transport === (host.transport || 'udp')) || (same.length === 1 ? same[0] : null);
+}
+
+function hostWritten(line, old) {
+  const host = hostOf(line);
+  const before = old && hostBefore(old.hosts, host);
+  return before ? { priority: before.priority, weight: before.weight, ...host, host: before.host } : host;
+}
 
 // "320 calls, jitter ± 0.25 ms".
 function calibrated(c) {
@@ -45,13 +56,9 @@ export const KINDS = [
     columns: [name, ['Hosts', (t) => t.hosts.map(lineOf).join(', '), 'wide'], ['Domain', (t) => t.domain || '–']],
     fields: [NAME, { name: 'domain', label: 'Domain', hint: 'Of the accounts, if it is not the host.' },
       { name: 'outbound_proxy', label: 'Outbound proxy' },
-      { name: 'hosts', label: 'Hosts', type: 'text', required: true, hint: 'One a line: 192.0.2.1:5060 udp. Port and transport can be left out.' }],
+      { name: 'hosts', label: 'Hosts', type: 'text', required: true, hint: 'One a line: 192.0.2.1:5060 udp. Port and transport can be left out. An IPv6 address with a port: [2001:db8::1]:5060.' }],
     shown: (t) => ({ ...t, hosts: t.hosts.map(lineOf).join('\n') }),
-    written: (b, old) => ({ ...(old && old.tls ? { tls: old.tls } : {}), ...b, hosts: b.hosts.split('\n').filter((l) => l.trim()).map((line) => {
-      const host = hostOf(line);
-      const same = old && old.hosts.find((h) => h.host === host.host);
-      return same ? { priority: same.priority, weight: same.weight, ...host } : host;
-    }) }) },
+    written: (b, old) => ({ ...(old && old.tls ? { tls: old.tls } : {}), ...b, hosts: b.hosts.split('\n').filter((l) => l.trim()).map((line) => hostWritten(line, old)) }) },
   { page: '/accounts', title: 'Accounts', noun: 'pool of accounts', path: '/credential-pools', member: 'credential_pools',
     singular: 'credential_pool', nothing: 'There are no accounts. A call needs two, for the caller and the callee.',
     columns: [name, ['Accounts', (p) => p.credential_count, 'number']],

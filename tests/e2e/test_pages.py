@@ -589,6 +589,27 @@ def test_a_schedule_in_the_form_is_switched_off(page, lab):
     lab.c.request("DELETE", f"/schedules/{number}")
 
 
+HOSTS = [
+    [{"host": "2001:db8::1"}, {"host": "2001:db8::2", "port": 5070, "transport": "tcp"},
+     {"host": "[2001:db8::3]", "port": 5060}, {"host": "pbx.example"}],
+    [{"host": "192.0.2.1", "port": 5060, "priority": 1, "weight": 10},
+     {"host": "192.0.2.1", "port": 5070, "priority": 2, "weight": 20},
+     {"host": "192.0.2.1", "port": 5070, "transport": "tcp", "priority": 3}]]
+
+
+@pytest.mark.parametrize("hosts", HOSTS)
+def test_hosts_that_nobody_touched_stay(page, lab, hosts):
+    number = lab.make("targets", name="hosts", hosts=hosts)
+    before = lab.c.api("GET", f"/targets/{number}")["target"]["hosts"]
+    page.open("/targets")
+    edited(page, "hosts")
+    page.fill(name="renamed")
+    page.press("Save")
+    page.wait(lambda: lab.c.api("GET", f"/targets/{number}")["target"]["name"] == "renamed")
+    assert lab.c.api("GET", f"/targets/{number}")["target"]["hosts"] == before
+    lab.c.request("DELETE", f"/targets/{number}")
+
+
 @pytest.mark.looks
 def test_report_of_a_project_run(page, lab):
     data = lab.c.api("POST", "/projects/run", {"id": lab.standing, "report.mode": "kiosk"})["data"]
