@@ -1,6 +1,6 @@
 // The editor of a test: /tests/new, also with ?copy=ID or ?scenario=NAME, and /tests/ID/edit.
 
-import { all, api, byId, element, link, may, send, since, startPage, strip, timeNode, toast } from './page.js';
+import { all, api, byId, element, keepingFocus, link, may, send, since, startPage, strip, timeNode, toast } from './page.js';
 import { drawConditions } from './editor_conditions.js';
 import { drawGeneral, generalFacts } from './editor_general.js';
 import { askName, pick, pickCondition } from './editor_pick.js';
@@ -304,20 +304,55 @@ async function open() {
   return undefined;
 }
 
+// Draw, and put the focus back into the field that had it.
+function drawAgain() {
+  const held = document.activeElement;
+  const field = held.closest('#form-view [data-key]');
+  if (!field) {
+    keepingFocus(draw);
+    return;
+  }
+  const fields = () => [...byId('form-view').querySelectorAll('[data-key]')].filter((n) => n.dataset.key === field.dataset.key);
+  const inputs = (node) => [...node.querySelectorAll('input, select, textarea, button')];
+  const [at, part, caret] = [fields().indexOf(field), inputs(field).indexOf(held), held.selectionStart];
+  draw();
+  const again = fields()[at];
+  const input = again && (inputs(again)[part] || again);
+  if (!input) return;
+  for (let fold = input.closest('details'); fold; fold = fold.parentElement.closest('details')) fold.open = true;
+  input.focus({ preventScroll: true });
+  if (typeof caret === 'number' && input.setSelectionRange) input.setSelectionRange(caret, held.selectionEnd);
+}
+
+let touched = false; // there was input since the save was sent
+
+// What is stored takes the place of what was sent, unless the user has gone on meanwhile: that stays, to be saved next.
+function afterSave(test, sent) {
+  if (touched || JSON.stringify(draft.record) !== sent || document.querySelector('dialog[open]')) {
+    draft.before = sent;
+    draft.problems = [];
+    drawHead();
+    return;
+  }
+  const at = chosen && draft.placeOf(chosen);
+  draft.take(editable(test));
+  draft.saved();
+  chosen = at ? draft.record.steps[at[0]][at[1]] : null;
+  drawAgain();
+}
+
 // @return false: it was refused, and the page says why
 async function save({ force } = {}) {
-  const at = chosen && draft.placeOf(chosen);
   if (!textReady(draft)) return false;
+  const sent = JSON.stringify(draft.record);
+  touched = false;
   try {
     const headers = own && !force ? { 'If-Match': tag } : {};
     const { found, etag } = await send(own ? 'PUT' : 'POST', own ? `/tests/${own}` : '/tests', draft.record, headers);
     own = found.test.id;
     tag = etag;
-    draft.take(editable(found.test));
-    draft.saved();
-    chosen = at ? draft.record.steps[at[0]][at[1]] : null;
     history.replaceState(null, '', `/tests/${own}/edit${hash()}`);
-    draw();
+    afterSave(found.test, sent);
     return true;
   } catch (error) {
     if (error.status === 412) overtaken();
@@ -410,6 +445,7 @@ startPage(async () => {
   window.addEventListener('beforeunload', (event) => {
     if (draft.changed || draft.unread) event.preventDefault();
   });
+  document.addEventListener('input', () => { touched = true; });
   drawTools();
   startText(draft, drawHead);
   draw();

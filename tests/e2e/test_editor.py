@@ -383,6 +383,58 @@ def test_somebody_else_has_saved(page, lab):
     assert lab.c.api("GET", f"/tests/{number}")["test"]["name"] == f"mine {number}"
 
 
+# A PUT waits until window.go() is called.
+HELD = """
+    const real = window.fetch;
+    window.fetch = async (path, options, ...rest) => {
+      if (options && options.method === 'PUT') await new Promise((go) => { window.go = go; });
+      return real(path, options, ...rest);
+    };"""
+
+
+def save_by_keys(page, number, typed=""):
+    """Press Ctrl S, type while the save waits. @return the test as it is then stored, as a text"""
+    page.driver.execute_script("document.querySelectorAll('.toast').forEach((n) => n.remove()); window.go = null;")
+    focused(page).send_keys(Keys.CONTROL, "s")
+    page.wait(lambda: page.driver.execute_script("return Boolean(window.go)"))
+    focused(page).send_keys(typed)
+    page.driver.execute_script("window.go();")
+    page.wait(lambda: page.all(".toast"))
+    return json.dumps(shown(page.lab.c.api("GET", f"/tests/{number}")["test"]))
+
+
+@pytest.mark.parametrize("field", ["#side [data-key=call_duration] input", "#general-fields [data-key=name] input",
+                                   "#conditions .word:nth-of-type(1) [data-key=value] input"])
+def test_what_is_typed_during_a_save_stays(page, lab, field):
+    """The focus stays in its field, too, so that Ctrl S can be pressed while typing."""
+    number = made(lab)
+    page.open(f"/tests/{number}/edit")
+    page.general_open()
+    page.all("#lanes .act")[2].click()
+    page.driver.execute_script(HELD)
+    node = page.find(field)
+    before = node.get_attribute("value")
+    node.send_keys(Keys.END, "1")
+    assert f'"{before}1"' in save_by_keys(page, number, "2")
+    assert focused(page) == node and node.get_attribute("value") == f"{before}12" and not leaves(page)
+    assert f'"{before}12"' in save_by_keys(page, number) and leaves(page)
+    again = focused(page)
+    assert again != node and again.get_attribute("value") == f"{before}12"
+    again.send_keys("3")
+    assert again.get_attribute("value") == f"{before}123" and serious(page.driver) == []
+
+
+def test_json_that_is_typed_during_a_save_stays(page, lab):
+    number = made(lab)
+    page.open(f"/tests/{number}/edit#json")
+    page.driver.execute_script(HELD)
+    page.find("#json").send_keys(Keys.CONTROL, Keys.END)
+    record = shown(lab.c.api("GET", f"/tests/{number}")["test"])
+    assert json.loads(save_by_keys(page, number, "{")) == record
+    assert page.find("#json").get_attribute("value").endswith("{") and not leaves(page)
+    page.leave()
+
+
 def leaves(page):
     """False: the browser would ask. WebDriver answers the question itself, so it is not put."""
     return page.driver.execute_script(
