@@ -6,7 +6,7 @@ import { conditions, descriptions, folded, headers, ladder, meaning, measures } 
 import { drawLadder, drawMeasure } from './compare_draw.js';
 import { differences } from './report_facts.js';
 import { capital, makeModel, withoutRole } from './report_model.js';
-import { copyText, toast } from './report_share.js';
+import { copyText } from './report_share.js';
 import { badge, changeList, crumbs, el, fold, icon, measured, plural, roleTag, shape, svg, table, when } from './report_ui.js';
 
 const PICKED = 100; // runs of the test to choose from
@@ -66,7 +66,7 @@ function drawHead(found, rows) {
 function drawTools() {
   const only = el('button', { class: 'btn', type: 'button', id: 'only', 'aria-pressed': String(page.only),
     on: { click: () => { page.only = !page.only; draw(); byId('only').focus(); } } }, 'Only differences');
-  const share = el('button', { class: 'btn', type: 'button', id: 'share', on: { click: () => copyText(location.href, 'The link was copied. Who can sign in here can read it.') } }, icon('share'), 'Share');
+  const share = el('button', { class: 'btn', type: 'button', id: 'share', on: { click: () => copyText(location.href, 'The link was copied. Who can sign in here can read it.', `The address is ${location.href}`) } }, icon('share'), 'Share');
   const reports = ['a', 'b'].map((side) => el('a', { class: 'btn', href: `/run/details/${page[side].run.session_id}` }, `Report ${side.toUpperCase()}`));
   byId('tools').replaceChildren(only, share, ...reports);
 }

@@ -43,7 +43,7 @@ export function startText(draft, changed) {
 
 // Buttons that take the text elsewhere.
 function offer(kind, type, text) {
-  byId(`copy-${kind}`).addEventListener('click', () => copyText(text(), 'The test was copied.'));
+  byId(`copy-${kind}`).addEventListener('click', () => copyText(text(), 'The test was copied.', 'Select the text and press Ctrl C.'));
   byId(`download-${kind}`).addEventListener('click', () => {
     const way = el('a', { href: URL.createObjectURL(new Blob([text()], { type })), download: `test.${kind}` });
     way.click();

@@ -3,6 +3,7 @@
 
 import { api, asPage, loadSession, may } from './api.js';
 import { byId } from './dom.js';
+import { toast } from './form.js';
 import { KEYS } from './nav.js';
 import { Clock } from './report_clock.js';
 import { drawCalls } from './report_calls.js';
@@ -13,7 +14,7 @@ import { drawQuality } from './report_quality.js';
 import { differences } from './report_facts.js';
 import { capital, evidenceOf, makeModel, measureName, withoutRole } from './report_model.js';
 import { lastPassed, reduced, sentence, since, testerChecks, took } from './report_sentence.js';
-import { shareDialog, toast } from './report_share.js';
+import { shareDialog } from './report_share.js';
 import { badge, bytes, changeList, crumbs, el, figure, fold, icon, measured, plural, roleTag, shape, table, when } from './report_ui.js';
 
 const POLL_MS = 1000;

@@ -1,19 +1,10 @@
-// The share dialog and the toast.
+// What is taken elsewhere: texts to copy, and the dialog that shares a run.
 
 import { api } from './api.js';
+import { toast } from './form.js';
 import { el, icon } from './report_ui.js';
 
-const TOAST_MS = 6000;
-
-// For what was done, never for errors.
-export function toast(...content) {
-  const box = document.getElementById('toast');
-  box.replaceChildren(...content);
-  box.hidden = false;
-  setTimeout(() => { box.hidden = true; }, TOAST_MS);
-}
-
-// field: an input with the text, for pages that are not served over TLS
+// field: an input or textarea with the text, for pages that are not served over TLS
 async function copied(text, field) {
   if (navigator.clipboard) {
     try {
@@ -25,13 +16,16 @@ async function copied(text, field) {
   return document.execCommand('copy');
 }
 
-export async function copyText(text, said) {
-  const field = el('input', { readonly: true, 'aria-hidden': 'true', class: 'sr' });
+// said: once it is copied; otherwise: where the browser does not let the page copy
+export async function copyText(text, said, otherwise) {
+  const held = document.activeElement;
+  const field = el('textarea', { readonly: true, 'aria-hidden': 'true', class: 'sr' }); // an input would drop the ends of lines
   field.value = text;
   document.body.append(field);
   const done = await copied(text, field);
   field.remove();
-  toast(done ? said : `The browser does not let the page copy. The address is ${text}`);
+  held.focus({ preventScroll: true });
+  toast(done ? said : `The browser does not let the page copy. ${otherwise}`);
 }
 
 // The public link of a run: made, copied, revoked.

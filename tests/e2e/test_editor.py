@@ -435,6 +435,28 @@ def test_json_that_is_typed_during_a_save_stays(page, lab):
     page.leave()
 
 
+def test_a_text_is_copied_with_its_lines(page, lab):
+    """Also without the clipboard of a secure context, and where the browser refuses."""
+    page.open(f"/tests/{made(lab)}/edit#json")
+    page.driver.execute_script("""
+        Object.defineProperty(navigator, 'clipboard', { value: undefined });
+        document.execCommand = () => { window.copied = document.activeElement.value; return !window.refused; };""")
+    for view in ("json", "yaml"):
+        page.tool(f"view-{view}")
+        page.driver.execute_script("document.querySelectorAll('.toast').forEach((n) => n.remove())")
+        page.find(f"#copy-{view}").click()
+        page.wait(lambda: page.all(".toast"))
+        assert page.find(".toast").text == "The test was copied."
+        shows = page.driver.execute_script(
+            "const n = document.getElementById(arguments[0]); return n.value || n.textContent", view)
+        assert page.driver.execute_script("return window.copied") == shows and shows.count("\n") > 5
+    assert focused(page).get_attribute("id") == "copy-yaml"
+    page.driver.execute_script("window.refused = true; document.querySelectorAll('.toast').forEach((n) => n.remove())")
+    page.find("#copy-yaml").click()
+    page.wait(lambda: page.all(".toast"))
+    assert "Select the text and press Ctrl C." in page.find(".toast").text and serious(page.driver) == []
+
+
 def leaves(page):
     """False: the browser would ask. WebDriver answers the question itself, so it is not put."""
     return page.driver.execute_script(
