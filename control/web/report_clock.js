@@ -38,6 +38,26 @@ function scaleOf(plot) {
   return { low, high: high + (high - low) * 0.06 };
 }
 
+const SPARSE_GAPS = 3; // RTCP leaves 2 to 6 s between its reports (RFC 3550 section 6.3.1)
+
+// The longest time between two points that a line joins. A measure of each interval has a gap where there was nothing to measure;
+// one of reports or events has points further apart, and how far, its own points say.
+function reachOf(points, interval) {
+  const gaps = points.slice(1).map((p, i) => p.t - points[i].t).sort((a, b) => a - b);
+  const usual = gaps.length ? gaps[Math.floor((gaps.length - 1) / 2)] : interval;
+  return usual <= interval * 1.5 ? interval * 1.5 : usual * SPARSE_GAPS;
+}
+
+// The parts of a line.
+function partsOf(s) {
+  const parts = [];
+  s.points.forEach((p, i) => {
+    if (!i || p.t - s.points[i - 1].t > s.reach) parts.push([]);
+    parts[parts.length - 1].push(p);
+  });
+  return parts;
+}
+
 export class Clock {
   // onCursor(seconds since the start of the axis)
   constructor(host, model) {
@@ -223,7 +243,7 @@ export class Clock {
       const points = s.points.filter((p) => p.t + report.interval_s > this.from && p.t < this.to);
       if (!points.length) continue;
       if (!byMeasure.has(s.measure)) byMeasure.set(s.measure, []);
-      byMeasure.get(s.measure).push({ ...s, points });
+      byMeasure.get(s.measure).push({ ...s, points, reach: reachOf(s.points, report.interval_s) });
     }
     return [...byMeasure].map(([measure, lines]) => ({
       measure, unit: lines[0].unit, limits: limits.filter((l) => l.measure === measure),
@@ -286,13 +306,13 @@ export class Clock {
   }
 
   // The error bound: a band about a line, a whisker at a single point or a bar.
-  boundBand(f, s, at, y) {
+  boundBand(f, s, points, at, y) {
     if (!s.bound) return;
     if (at.length === 1) {
-      this.whisker(f, at[0][0], y(s.points[0].avg + s.bound), y(s.points[0].avg - s.bound), s);
+      this.whisker(f, at[0][0], y(points[0].avg + s.bound), y(points[0].avg - s.bound), s);
       return;
     }
-    const edge = (sign) => s.points.map((p, i) => `${at[i][0].toFixed(1)} ${y(p.avg + sign * s.bound).toFixed(2)}`);
+    const edge = (sign) => points.map((p, i) => `${at[i][0].toFixed(1)} ${y(p.avg + sign * s.bound).toFixed(2)}`);
     f.add('path', { class: 'bound', d: `M${[...edge(1), ...edge(-1).reverse()].join('L')}Z`, fill: this.model.roleColour(s.role), 'fill-opacity': 0.3 });
   }
 
@@ -325,14 +345,17 @@ export class Clock {
         }
         return;
       }
-      const at = s.points.map((p) => [f.x(Math.min(p.t + half, this.to)), y(p.avg)]);
-      if (s.points.some((p) => p.max - p.min > (high - low) / 50) && s.points.length > 1) {
-        const edge = (key) => s.points.map((p, i) => `${at[i][0].toFixed(1)} ${y(p[key]).toFixed(1)}`);
-        f.add('path', { d: `M${[...edge('max'), ...edge('min').reverse()].join('L')}Z`, fill: this.model.roleColour(s.role), 'fill-opacity': 0.1 });
+      const wide = s.points.some((p) => p.max - p.min > (high - low) / 50);
+      for (const points of partsOf(s)) {
+        const at = points.map((p) => [f.x(Math.min(p.t + half, this.to)), y(p.avg)]);
+        if (wide && points.length > 1) {
+          const edge = (key) => points.map((p, i) => `${at[i][0].toFixed(1)} ${y(p[key]).toFixed(1)}`);
+          f.add('path', { d: `M${[...edge('max'), ...edge('min').reverse()].join('L')}Z`, fill: this.model.roleColour(s.role), 'fill-opacity': 0.1 });
+        }
+        this.boundBand(f, s, points, at, (v) => y(Math.max(low, v)));
+        f.add('path', { class: 'line', d: at.map(([px, py], i) => `${i ? 'L' : 'M'}${px.toFixed(1)} ${py.toFixed(1)}`).join(''), fill: 'none', 'stroke-linejoin': 'round', ...this.style(s) });
+        if (at.length === 1) f.add('circle', { cx: at[0][0], cy: at[0][1], r: 2.5, fill: this.model.roleColour(s.role) });
       }
-      this.boundBand(f, s, at, (v) => y(Math.max(low, v)));
-      f.add('path', { d: at.map(([px, py], i) => `${i ? 'L' : 'M'}${px.toFixed(1)} ${py.toFixed(1)}`).join(''), fill: 'none', 'stroke-linejoin': 'round', ...this.style(s) });
-      if (at.length === 1) f.add('circle', { cx: at[0][0], cy: at[0][1], r: 2.5, fill: this.model.roleColour(s.role) });
     });
     for (const limit of plot.limits) {
       f.add('line', { x1: 0, x2: f.width, y1: y(limit.value), y2: y(limit.value), stroke: 'var(--fail)', 'stroke-dasharray': '2 3' });
@@ -368,15 +391,18 @@ export class Clock {
   }
 
   values() {
-    const half = this.model.report.interval_s / 2;
+    const { interval_s: interval } = this.model.report;
+    const half = interval / 2;
     for (const { plot, legend } of this.legends) {
       if (!legend.isConnected || !legend.offsetParent) continue;
       legend.replaceChildren(...plot.lines.map((s) => {
-        const near = s.points.reduce((m, p) => (Math.abs(p.t + half - this.at) < Math.abs(m.t + half - this.at) ? p : m));
+        const off = (p) => Math.abs(p.t + half - this.at);
+        const near = s.points.reduce((m, p) => (off(p) < off(m) ? p : m));
+        const known = off(near) <= Math.max(interval, s.reach / 2);
         const key = svg('svg', { viewBox: '0 0 18 8', 'aria-hidden': 'true' });
         key.append(svg('line', { x1: 0, x2: 18, y1: 4, y2: 4, ...this.style(s) }));
         const digits = /mos/.test(plot.measure) ? 2 : undefined;
-        return el('div', null, key, lineName(s), el('b', null, digits ? figure(near.avg, digits) : short(near.avg), plusMinus(s.bound)));
+        return el('div', null, key, lineName(s), el('b', null, ...(known ? [digits ? figure(near.avg, digits) : short(near.avg), plusMinus(s.bound)] : ['–'])));
       }));
     }
   }

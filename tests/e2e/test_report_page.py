@@ -574,6 +574,32 @@ def test_error_bounds_are_in_the_plots(bench, browser, cookie, two):
     assert not found(browser, "#clock [data-measure=rtp_mos] path.bound")
 
 
+def test_a_line_has_a_gap_where_nothing_was_measured(bench, browser, cookie, fake):
+    """One of reports, which come every few seconds, has none there."""
+    agent, given, started = fake
+    session, jobs = started(given("gaps"))
+    begin = int(NOW_US / 1e6)
+    for role, job in jobs.items():
+        account, peer = ("1001", "1002") if role == "caller" else ("1002", "1001")
+        *states, call = good_call(role, account, peer, role == "caller")
+        states[-1]["t"] += 40_000_000
+        if role == "caller":
+            assert agent.upload(job, "stats", [point(role, begin + s, 2.5) for s in (*range(5), 20, *range(30, 35))] +
+                                [point(role, begin + s, 9.5, "rtp_rtt") for s in (3, 8, 15, 20, 26)]).ok
+        assert agent.upload(job, "events", registered(account) + states + [call, evidence()]).ok
+        assert agent.finish(job).ok
+    bench.wait(session)
+    opened(browser, details(bench, session))
+    parts = {m: [n.get_attribute("d").count("L") + 1 for n in found(browser, f"#clock [data-measure={m}] path.line")]
+             for m in ("rtp_jitter", "rtp_rtt")}
+    assert parts == {"rtp_jitter": [5, 1, 5], "rtp_rtt": [5]}
+    assert [len(found(browser, f"#clock [data-measure={m}] circle")) for m in parts] == [1, 0]
+    legends = [f"#clock [data-measure={m}] .legend b" for m in parts]
+    assert text(browser, legends[0]) == "2.5"
+    browser.find_element(By.ID, "clock").send_keys(Keys.ARROW_RIGHT * 12)
+    assert [text(browser, css) for css in legends] == ["–", "9.5"]
+
+
 def test_home_says_what_changed(bench, browser, cookie, two):
     """What explains the condition that failed; the markup in the peer's Server stays text."""
     wanted = ("What changed since the last passed run: The media address in the 200 INVITE that caller received "
