@@ -1,6 +1,6 @@
 // One capacity search: what was found, the curve, its trials.
 
-import { api, button, byId, complain, element, empty, keepingFocus, link, may, startPage, timeNode, toast } from './page.js';
+import { api, button, byId, element, empty, keepingFocus, link, may, reading, startPage, timeNode, toast } from './page.js';
 import { confirmed } from './ask.js';
 import { searchPlot } from './capacity_plot.js';
 import { load, outcomeBadge, searchBadge, searchSentence, unitOf } from './capacity_words.js';
@@ -85,11 +85,7 @@ async function refresh() {
 }
 
 async function follow() {
-  try {
-    await refresh();
-  } catch (error) {
-    complain(error);
-  }
+  await reading(refresh);
   if (search.status === 'running') setTimeout(follow, POLL_MS);
 }
 

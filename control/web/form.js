@@ -2,9 +2,21 @@
 
 import { byId, element, shape } from './dom.js';
 
-export function say(kind, text) {
+// of: what a failure is about, so that what goes well later can take it away
+export function say(kind, text, of = 'action') {
   for (const id of ['failure', 'done']) byId(id).hidden = id !== kind;
   byId(kind).textContent = text;
+  if (kind === 'failure') byId(kind).dataset.of = of;
+}
+
+// Read what the page shows, perhaps again and again. That it failed is said until it succeeds; what is said of an action stays.
+export async function reading(work, words = (error) => error.message) {
+  try {
+    await work();
+    if (byId('failure').dataset.of === 'reading') byId('failure').hidden = true;
+  } catch (error) {
+    say('failure', words(error), 'reading');
+  }
 }
 
 // Say at a field what is wrong with it.
@@ -47,9 +59,10 @@ export function forget(form) {
   }
 }
 
-// Disable a button while its action runs.
+// Disable a button while its action runs. What was wrong with the action before is no longer said.
 export async function during(button, work, form) {
   button.disabled = true;
+  byId('failure').hidden = true;
   if (form) forget(form);
   try {
     await work();

@@ -1,7 +1,7 @@
 // What is broken, since when; and, until the first run, what to do next.
 
 import {
-  ago, all, api, badge, button, byId, complain, element, empty, figure, fill, icon, keepingFocus, link, may, poll, shape, since,
+  ago, all, api, badge, button, byId, element, empty, figure, fill, icon, keepingFocus, link, may, poll, reading, shape, since,
   startPage, strip, timeNode, toast,
 } from './page.js';
 import { drawFirst } from './first.js';
@@ -212,7 +212,7 @@ async function draw() {
 }
 
 async function follow() {
-  if (!document.hidden) await draw().catch(complain);
+  if (!document.hidden) await reading(draw);
   setTimeout(follow, POLL_MS);
 }
 

@@ -1,6 +1,6 @@
 // A list of several pages. Its filters and the first row that is shown are in the address, so that a view can be shared.
 
-import { byId, complain, during, onSubmit, setValues, values } from './page.js';
+import { byId, during, onSubmit, reading, setValues, values } from './page.js';
 
 export const asked = () => Object.fromEntries(new URLSearchParams(location.search));
 
@@ -28,6 +28,6 @@ export function connect(draw, size) {
   byId('older').addEventListener('click', () => during(byId('older'), () => turn(size)));
   window.addEventListener('popstate', () => {
     setValues(form, asked());
-    draw().catch(complain);
+    reading(draw);
   });
 }

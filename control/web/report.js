@@ -3,7 +3,7 @@
 
 import { api, asPage, loadSession, may } from './api.js';
 import { byId } from './dom.js';
-import { toast } from './form.js';
+import { complain, during, reading, toast } from './form.js';
 import { KEYS } from './nav.js';
 import { Clock } from './report_clock.js';
 import { drawCalls } from './report_calls.js';
@@ -106,16 +106,6 @@ function drawHead(model) {
   drawAttempts(run);
   drawRemoved(run);
   drawTools(model);
-}
-
-async function during(button, work) {
-  button.disabled = true;
-  try {
-    await work();
-  } catch (error) {
-    complain(error.message);
-  }
-  button.disabled = false;
 }
 
 function tool(name, text, picture, work, primary) {
@@ -422,31 +412,23 @@ function draw(report) {
   drawQuality(model, byId('quality'), byId('quality-body'));
   drawFiles(model);
   drawAnchors(model);
-  if (model.run.phase === 'done') drawChanges(model).catch((error) => complain(error.message));
-}
-
-function complain(text) {
-  byId('failure').hidden = false;
-  byId('failure').textContent = text;
+  if (model.run.phase === 'done') drawChanges(model).catch(complain);
 }
 
 async function refresh() {
   let again = true;
   const began = Date.now();
-  try {
+  await reading(async () => {
     const answer = await fetch(`${PAGE}/data`, { ...asPage(), cache: 'no-store' });
     if (!answer.ok) throw new Error(`the controller answered ${answer.status}`);
     const text = await answer.text();
-    byId('failure').hidden = true;
     const report = JSON.parse(text);
     if (text !== page.drawn) keepFocus(() => draw(report));
     page.drawn = text;
     performance.mark('report-drawn');
     const last = report.run.last_attempt;
     again = report.run.phase !== 'done' || (last !== null && last.status === 'running');
-  } catch (error) {
-    complain(`The report could not be loaded: ${error.message}. Trying again.`);
-  }
+  }, (error) => `The report could not be loaded: ${error.message}. Trying again.`);
   // a report that takes long to read and to draw is read less often
   if (again) setTimeout(refresh, Math.max(POLL_MS, 3 * (Date.now() - began)));
   document.body.dataset.drawn = again ? 'partly' : 'done';
@@ -486,4 +468,4 @@ async function start() {
   await refresh();
 }
 
-start().catch((error) => complain(error.message));
+start().catch(complain);

@@ -1,6 +1,6 @@
 // All runs, newest first. The filters are in the address, so that a view can be shared.
 
-import { api, badge, button, byId, complain, element, fill, keepingFocus, link, may, since, startPage, timeNode, toast } from './page.js';
+import { api, badge, button, byId, element, fill, keepingFocus, link, may, reading, since, startPage, timeNode, toast } from './page.js';
 import { confirmed } from './ask.js';
 import { asked, connect, showRange } from './paged.js';
 
@@ -92,11 +92,7 @@ async function draw() {
 
 // Follow runs in progress; a new one is seen at the next load.
 async function follow() {
-  try {
-    await draw();
-  } catch (error) {
-    complain(error);
-  }
+  await reading(draw);
   setTimeout(follow, POLL_MS);
 }
 

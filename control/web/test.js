@@ -1,7 +1,7 @@
 // The page of one test: how it does, since when, what it is.
 
 import {
-  ago, all, api, badge, button, byId, complain, element, empty, icon, keepingFocus, link, may, startPage, strip, timeNode, toast,
+  ago, all, api, badge, button, byId, element, empty, icon, keepingFocus, link, may, reading, startPage, strip, timeNode, toast,
 } from './page.js';
 import { crumbs, el, plural, table, when } from './report_ui.js';
 import { halves, passRate, tile, TRENDS } from './trend.js';
@@ -167,7 +167,7 @@ async function refresh() {
 }
 
 async function follow() {
-  if (!document.hidden) await refresh().catch(complain);
+  if (!document.hidden) await reading(refresh);
   setTimeout(follow, POLL_MS);
 }
 

@@ -1,7 +1,7 @@
 // All tests with their last verdicts, the worst first. The filters are in the address, so that a view can be shared.
 
 import {
-  ago, api, badge, button, buttonTwice, buttons, byId, complain, element, fill, keepingFocus, link, may, options, setValues,
+  ago, api, badge, button, buttonTwice, buttons, byId, element, fill, keepingFocus, link, may, options, reading, setValues,
   startPage, strip, timeNode, toast,
 } from './page.js';
 
@@ -40,7 +40,7 @@ function chip(word, state, count, chosen) {
   const node = element('button', `${word} ${count}`, 'chip');
   node.type = 'button';
   node.setAttribute('aria-pressed', String(chosen));
-  node.addEventListener('click', () => go({ ...asked(), start: '', state: chosen ? '' : state }).catch(complain));
+  node.addEventListener('click', () => reading(() => go({ ...asked(), start: '', state: chosen ? '' : state })));
   return node;
 }
 
@@ -97,10 +97,10 @@ startPage(async () => {
   let typing;
   form.addEventListener('input', () => {
     clearTimeout(typing);
-    typing = setTimeout(() => go({ ...asked(), start: '', name: form.elements.name.value, project: form.elements.project.value,
-      tag: form.elements.tag.value }).catch(complain), TYPING_MS);
+    typing = setTimeout(() => reading(() => go({ ...asked(), start: '', name: form.elements.name.value,
+      project: form.elements.project.value, tag: form.elements.tag.value })), TYPING_MS);
   });
-  const turn = (by) => go({ ...asked(), start: String(Math.max(0, Number(asked().start || 0) + by)) }).catch(complain);
+  const turn = (by) => reading(() => go({ ...asked(), start: String(Math.max(0, Number(asked().start || 0) + by)) }));
   byId('previous').addEventListener('click', () => turn(-PAGE));
   byId('next').addEventListener('click', () => turn(PAGE));
   const { projects } = await api('GET', '/projects?count=1000');

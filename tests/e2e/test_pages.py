@@ -610,6 +610,55 @@ def test_hosts_that_nobody_touched_stay(page, lab, hosts):
     lab.c.request("DELETE", f"/targets/{number}")
 
 
+def test_a_complaint_goes_when_the_action_succeeds(page, lab):
+    lab.make("projects", name="taken")
+    page.open("/projects")
+    page.fill(name="taken")
+    page.press("Save")
+    page.wait(lambda: page.find("#failure").text)
+    assert "409" in serious(page.driver)[0]["message"]
+    page.fill(name="free")
+    page.press("Save")
+    page.wait(lambda: any("free" in r for r in page.rows("records")))
+    assert not page.find("#failure").is_displayed() and serious(page.driver) == []
+
+
+# Without a network while window.broken is set; a stop is refused.
+NETWORK = """
+    const real = window.fetch;
+    window.reads = 0;
+    window.fetch = async (path, ...rest) => {
+      if (String(path).endsWith('/stop')) return new Response('{"detail": "Not now."}', { status: 409 });
+      if (window.broken) throw new TypeError('no network');
+      window.reads += 1;
+      return real(path, ...rest);
+    };"""
+
+
+@pytest.mark.parametrize("path", ["/", "/runs", "/tests/{}"])
+def test_a_page_that_is_read_again_no_longer_complains(page, lab, path):
+    page.open(path.format(lab.passes))
+    page.driver.execute_script(NETWORK + "window.broken = true;")
+    page.wait(lambda: "no network" in page.find("#failure").text)
+    page.driver.execute_script("window.broken = false;")
+    page.wait(lambda: not page.find("#failure").is_displayed())
+
+
+def test_a_refusal_stays_while_the_report_is_read(page, lab):
+    session = lab.c.api("POST", f"/tests/{lab.passes}/run")["data"]["session_id"]
+    page.driver.get(f"{lab.c.witness().url}/run/details/{session}")
+    page.wait(lambda: page.find("body").get_attribute("data-drawn") == "partly" and page.all("#stop"))
+    page.driver.execute_script(NETWORK)
+    page.press("Stop", "#tools")
+    page.wait(lambda: page.driver.execute_script("return window.reads") >= 3)
+    assert page.find("#failure").text == "Not now."
+    page.driver.execute_script("window.broken = true;")
+    page.wait(lambda: "could not be loaded" in page.find("#failure").text)
+    page.driver.execute_script("window.broken = false;")
+    page.wait(lambda: not page.find("#failure").is_displayed())
+    lab.c.api("POST", f"/runs/{session}/stop")
+
+
 @pytest.mark.looks
 def test_report_of_a_project_run(page, lab):
     data = lab.c.api("POST", "/projects/run", {"id": lab.standing, "report.mode": "kiosk"})["data"]
