@@ -333,6 +333,8 @@ function drawFilters() {
 }
 
 function drawTimeline(model) {
+  const omitted = model.report.points_omitted;
+  byId('timeline-note').textContent = omitted ? `${plural(omitted, 'further point')} left out${model.isPublic ? '' : '; the CSV file has all'}` : '';
   page.clock.model = model;
   page.ladder.model = model;
   page.player.model = model;

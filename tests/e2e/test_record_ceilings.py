@@ -86,6 +86,7 @@ def server():
         first, second = [rows.db.execute("SELECT id FROM run WHERE session_id = ?", (s,)).fetchone()[0] for s in c.sessions]
         points(rows, first, "rtp_mos", 100001)
         points(rows, second, "rtp_jitter", 200001)
+        points(rows, second, "rtp_mos", 3)
         rows.db.execute(f"{NUMBERS} INSERT INTO artifact SELECT ?, 'caller', 'f' || i, 'text/plain', 1, '', 'x' || i, 0 FROM n",
                         (9999, c.run))
         rows.db.execute(f"{NUMBERS} INSERT INTO schedule_event (schedule_id, due_at, at, outcome) SELECT ?, i, i, 'missed' FROM n",
@@ -107,8 +108,11 @@ def test_records_of_a_statistic(server):
 
 
 def test_points_of_a_report(server):
-    series, = report_data(server, server.sessions[1])["series"]
-    assert len(series["points"]) == 200000
+    """The measures come by name: of the first one a point is too many, of the next all are."""
+    data = report_data(server, server.sessions[1])
+    series, = data["series"]
+    assert (series["measure"], len(series["points"]), data["points_omitted"]) == ("rtp_jitter", 200000, 1 + 3)
+    assert "points_omitted" not in report_data(server, server.sessions[0])
 
 
 def test_files_of_a_run(server):

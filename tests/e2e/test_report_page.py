@@ -598,6 +598,23 @@ def test_a_line_has_a_gap_where_nothing_was_measured(bench, browser, cookie, fak
     assert text(browser, legends[0]) == "2.5"
     browser.find_element(By.ID, "clock").send_keys(Keys.ARROW_RIGHT * 12)
     assert [text(browser, css) for css in legends] == ["–", "9.5"]
+    assert text(browser, "#timeline-note") == ""
+
+
+def test_points_that_were_left_out_are_counted(bench, browser, cookie, two):
+    """The page gets data that say so."""
+    script = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
+        const real = window.fetch;
+        window.fetch = async (path, ...rest) => {
+          const answer = await real(path, ...rest);
+          if (!String(path).endsWith('/data')) return answer;
+          return new Response(JSON.stringify({ ...await answer.json(), points_omitted: 4 }), { status: 200 });
+        };"""})
+    try:
+        opened(browser, details(bench, two[1]))
+        assert text(browser, "#timeline-note") == "4 further points left out; the CSV file has all"
+    finally:
+        browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
 
 
 def test_home_says_what_changed(bench, browser, cookie, two):

@@ -240,6 +240,17 @@ static int write_artifacts(struct report *r)
 	return 0;
 }
 
+static int write_all_series(struct report *r)
+{
+	int64_t omitted;
+	int err = store_report_series(r->store, r->run.id, &r->w, "series",
+				      &omitted);
+
+	if (!err && omitted > 0)
+		writer_integer(&r->w, "points_omitted", omitted);
+	return err;
+}
+
 /* ---- the whole ---- */
 
 static int write_report(struct report *r, const struct controller_conf *conf)
@@ -258,7 +269,7 @@ static int write_report(struct report *r, const struct controller_conf *conf)
 	if (!err && !r->is_public)
 		err = write_shards(r);
 	if (!err)
-		err = store_report_series(r->store, r->run.id, &r->w, "series");
+		err = write_all_series(r);
 	writer_integer(&r->w, "status", 200); /* as every answer has it */
 	writer_close(&r->w, '}');
 	return err ? err : r->w.err;

@@ -308,6 +308,7 @@ struct series_query {
 	struct writer *w;
 	json_t *bounds; /* of store_bounds_read() */
 	int64_t left;   /* points that may still be written */
+	int64_t omitted;
 };
 
 /* Points of several leases at one time, taken together. */
@@ -368,27 +369,34 @@ static void write_together(struct writer *w, const struct together *t)
 static void write_points(struct series_query *q,
 			 const struct points_series *series)
 {
-	for (size_t i = 0; i < series->count && q->left > 0; q->left--) {
+	for (size_t i = 0; i < series->count;) {
 		const int64_t t_s = series->points[i].p.t_s;
 		struct together t = {.n = 0};
 
 		while (i < series->count && series->points[i].p.t_s == t_s)
 			take_point(&t, &series->points[i++].p);
+		if (q->left == 0) {
+			q->omitted++;
+			continue;
+		}
+		q->left--;
 		if (is_of_calls(series->measure))
 			add_up(&t);
 		write_together(q->w, &t);
 	}
 }
 
-/* @return 0; 1 there is no room for more; the writer's error */
+/* @return 0; the writer's error */
 static int series_row(const struct points_series *series, void *arg)
 {
 	struct series_query *q = arg;
 	enum measure m;
 	double bound;
 
-	if (q->left <= 0)
-		return 1;
+	if (q->left == 0) {
+		write_points(q, series); /* counts them */
+		return 0;
+	}
 	writer_open(q->w, NULL, '{');
 	writer_text(q->w, "role", series->role);
 	writer_text(q->w, "dir", series->dir);
@@ -408,7 +416,7 @@ static int series_row(const struct points_series *series, void *arg)
 /* @param measures  ended by NULL; NULL: all */
 static int write_series(struct store *store, int64_t run_id,
 			const char *const *measures, struct writer *w,
-			const char *name)
+			const char *name, int64_t *ret_omitted)
 {
 	const struct points_query query = {
 		.run_id = run_id, .measures = measures, .by_name = true};
@@ -421,19 +429,25 @@ static int write_series(struct store *store, int64_t run_id,
 	err = points_read(store_reader(store), &query, series_row, &q);
 	writer_close(w, ']');
 	json_decref(q.bounds);
-	return err < 0 ? err : w->err;
+	if (err >= 0)
+		err = w->err;
+	if (err == 0)
+		*ret_omitted = q.omitted;
+	return err;
 }
 
 int store_report_series(struct store *store, int64_t run_id, struct writer *w,
-			const char *name)
+			const char *name, int64_t *ret_omitted)
 {
-	return write_series(store, run_id, NULL, w, name);
+	return write_series(store, run_id, NULL, w, name, ret_omitted);
 }
 
 int store_report_plots(struct store *store, int64_t run_id,
 		       const char *const *measures, struct writer *w)
 {
-	return write_series(store, run_id, measures, w, NULL);
+	int64_t omitted;
+
+	return write_series(store, run_id, measures, w, NULL, &omitted);
 }
 
 /* ---- agents ---- */

@@ -75,14 +75,15 @@ int store_report_event_count(struct store *store, int64_t run_id,
  * Write an array of every series with its points {t, n, min, avg, max}, and its `bound`
  * (store_bounds.h) where it has one. If several agents share a role the points of one interval are merged. These
  * figures merge exactly; percentiles would not and are left out.
+ * @param ret_omitted  points above REPORT_POINTS_MAX, which are not written
  * @return 0; -EIO; or the writer's error
  */
 int store_report_series(struct store *store, int64_t run_id, struct writer *w,
-			const char *name);
+			const char *name, int64_t *ret_omitted);
 
 /**
  * Write an array of the series of some measures, without a name, as
- * store_report_series() does.
+ * store_report_series() does; what is above REPORT_POINTS_MAX is not counted.
  * @param measures  their names; ends with NULL
  * @return as store_report_series()
  */
