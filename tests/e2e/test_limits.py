@@ -4,7 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from controller import Controller
 from test_api_basics import problem
-from test_retention import Store, wait
+from test_retention import Store
+from until import until
 
 
 def make_test(c, name, project):
@@ -92,7 +93,7 @@ def test_bytes_of_a_project():
     store = Store([30, 20])
     try:
         api = store.start(retention_check_s=1, project_bytes_limit=12000)
-        wait(lambda: api("GET", "/retention")["retention"]["measured_runs"] == 2)
+        until(lambda: api("GET", "/retention")["retention"]["measured_runs"] == 2)
         total = api("GET", "/retention")["retention"]["runs"]["stored_bytes"]
         make_pools(store.c)
         test = make_test(store.c, "limited", 1)
