@@ -123,7 +123,10 @@ static void processes(void)
 	long traced = ptrace(PTRACE_SEIZE, parent, NULL, NULL);
 
 	tell("ptrace", traced);
-	if (traced == 0)
+	/* a process must stand still to be let go of: else the next signal, also
+	 * one that it ignores, would stop it until we end */
+	if (traced == 0 && ptrace(PTRACE_INTERRUPT, parent, NULL, NULL) == 0 &&
+	    waitpid(parent, NULL, __WALL) == parent)
 		ptrace(PTRACE_DETACH, parent, NULL, NULL);
 	tell("process_vm_readv",
 	     process_vm_readv(parent, &local, 1, &remote, 1, 0));
