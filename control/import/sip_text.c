@@ -265,8 +265,8 @@ static void begin_audio(struct sip_audio *a, const char *p, const char *end)
 		return;
 	if (memmem(p, (size_t)(blank - p), "UDP/TLS/", 8))
 		a->keys = SIP_TEXT_DTLS;
-	else if (a->keys !=
-			 SIP_TEXT_DTLS && /* by a fingerprint of the session */
+	/* a fingerprint of the session may have said DTLS already */
+	else if (a->keys != SIP_TEXT_DTLS &&
 		 memmem(p, (size_t)(blank - p), "SAVP", 4))
 		a->keys = SIP_TEXT_SDES_MANDATORY;
 	read_formats(a, blank + 1, end);

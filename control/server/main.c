@@ -142,10 +142,7 @@ static int read_command(struct options *o, int count, char **words)
 	const bool has_options = b->force || b->with_key || b->without_key;
 
 	if (count == 0)
-		return has_options || (o->rights && !o->create_key &&
-				       !o->set_password)
-			       ? 2
-			       : 0;
+		return has_options ? 2 : 0;
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
 		if (strcmp(words[0], commands[i].name) == 0)
 			o->command = &commands[i];
@@ -227,7 +224,8 @@ static int read_options(struct options *o, int argc, char **argv)
 		}
 	}
 	if (read_command(o, argc - optind, argv + optind) == 0 &&
-	    (!o->rights || right_parse(o->rights, &right) == 0) &&
+	    (!o->rights || ((o->create_key || o->set_password) &&
+			    right_parse(o->rights, &right) == 0)) &&
 	    (o->create_key != NULL) + (o->set_password != NULL) +
 			    o->check_config + o->check_health <=
 		    1)

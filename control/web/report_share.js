@@ -16,7 +16,7 @@ async function copied(text, field) {
   return document.execCommand('copy');
 }
 
-// said: once it is copied; otherwise: where the browser does not let the page copy
+// Copy a text and show the message `said`, or `otherwise` if the browser does not allow the page to copy.
 export async function copyText(text, said, otherwise) {
   const held = document.activeElement;
   const field = el('textarea', { readonly: true, 'aria-hidden': 'true', class: 'sr' }); // an input would drop the ends of lines

@@ -42,7 +42,8 @@ void rtcp_tap_sent(struct rtcp_tap *t, uint32_t ssrc, uint32_t middle,
  * @param last        LSR or LRR; 0: it answers nothing
  * @param delay       DLSR or DLRR
  * @param ns          when it passed
- * @param ret_rtt_ms  may be < 0: then it is counted and must not be used
+ * @param ret_rtt_ms  negative if the reporter's delay is too large: that is
+ *                    counted in `negative`, and the value must not be used
  * @return true: it answers what was seen here
  */
 bool rtcp_tap_answered(struct rtcp_tap *t, uint32_t ssrc, uint32_t last,
@@ -51,7 +52,8 @@ bool rtcp_tap_answered(struct rtcp_tap *t, uint32_t ssrc, uint32_t last,
 /**
  * Process one item of a compound packet.
  * @param ns          when it passed, > 0
- * @param ret_rtt_ms  may be < 0: then it is counted and must not be used
+ * @param ret_rtt_ms  negative if the reporter's delay is too large: that is
+ *                    counted in `negative`, and the value must not be used
  * @return true: the item answers a report seen here
  */
 bool rtcp_tap_item(struct rtcp_tap *t, const struct rtcp_item *item, int64_t ns,

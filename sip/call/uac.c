@@ -372,7 +372,8 @@ static bool hung_up(const struct sip_call *call)
 }
 
 /* A 2xx after we hung up: the peer takes the call for established. */
-static void answered_in_vain(struct sip_call *call, const struct sip_msg *msg)
+static void answered_after_hangup(struct sip_call *call,
+				  const struct sip_msg *msg)
 {
 	bool done = call->state == CALL_DONE;
 
@@ -403,7 +404,7 @@ static void answered(struct sip_call *call, const struct sip_msg *msg)
 	early = mem_ref(early_find(&call->branches, msg));
 	early_confirm(&call->branches, call->dialog, msg);
 	if (hung_up(call)) {
-		answered_in_vain(call, msg);
+		answered_after_hangup(call, msg);
 		goto out;
 	}
 	call->handlers->early_end_h(call, "another branch answered the INVITE");

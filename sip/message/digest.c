@@ -8,8 +8,8 @@
 #include "sip/message/digest_hash.h"
 #include "sip/message/message.h"
 
-/* Challenges of a realm that are answered for one request: the first one, then
- * those with stale=true. */
+/* How many challenges of one realm a request is repeated for: the first one, and
+ * after it only those with stale=true. */
 #define DIGEST_TRIES_MAX  3
 #define DIGEST_REALMS_MAX 4 /* bytes of a request's `challenges` */
 

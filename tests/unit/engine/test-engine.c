@@ -535,7 +535,7 @@ static int connect_to(uint16_t port)
 	return fd;
 }
 
-/* Send a MESSAGE over TCP, where none is lost, and wait for its answer. */
+/* Send a MESSAGE over TCP, so that none is lost, and wait for the response. */
 static void message_send(int fd, uint16_t port, int number)
 {
 	static char text[FLOOD_BODY + 1024];

@@ -354,7 +354,7 @@ static void test_rate_of_registrations(void **state)
 	}
 	until_finish(&p, "completed");
 	assert_non_null(event(&p, "state", "REGISTERING", ACCOUNTS - 1));
-	/* a turn of the loop may be 100 ms late and make up for that */
+	/* registrations that a loop delayed by up to 100 ms are sent at once */
 	assert_in_range(most_in_a_second(&p), 1, RATE + RATE / 10 + 2);
 	close(fd);
 	assert_int_equal(process_end(&p), 0);

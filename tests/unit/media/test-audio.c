@@ -560,9 +560,9 @@ static void sent(struct audio_session *a, const struct codec *codec,
 }
 
 /*
- * The audio thread takes a change before the packets that were sent before it:
- * these were made by the codec before, with a payload type that may have no
- * meaning now.
+ * The audio thread processes a change of codec before the packets that were sent
+ * before the change. These are decoded with the old codec; their payload type may
+ * be unknown after the change.
  */
 static void test_codec_of_what_was_sent_before(void **state)
 {

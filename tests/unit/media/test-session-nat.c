@@ -209,7 +209,8 @@ static void poll_all(struct world *w)
 
 /* ---- cases ---- */
 
-/* The STUN server failed, but ICE has selected the relay, which works. */
+/* The STUN server does not answer, but ICE has selected a relayed candidate whose
+ * TURN server works: the call goes on. */
 static void test_relay_without_the_stun_server(void **state)
 {
 	static const bool relayed[SOCKET_COUNT] = {true, true};
@@ -230,7 +231,7 @@ static void test_relay_without_the_stun_server(void **state)
 	world_close(&w);
 }
 
-/* The failure of a relay counts where media goes through it. */
+/* A failed TURN allocation ends the call only if media is relayed through it. */
 static void test_relay_of_another_socket(void **state)
 {
 	static const struct {

@@ -184,7 +184,7 @@ static void test_send_text_leaves_room(void **state)
 	assert_int_equal(wire_channel_send_text(p.a, text, size), -EMSGSIZE);
 	assert_int_equal(wire_channel_send(p.a, message), 0);
 	assert_int_equal(wire_channel_send_text(p.a, text, size - 1), -ENOBUFS);
-	/* what was refused is not there, in whole or in part */
+	/* no byte of the refused message was sent */
 	while (messages <= sent) {
 		while ((r = wire_channel_receive(b, &got)) == 0)
 			assert_true(wire_channel_flush(p.a) >= 0);
