@@ -206,7 +206,8 @@ static bool bind_resolve(struct agent_conf *conf, int64_t until_ns)
 /* What a reload needs. */
 struct reload {
 	const char *conf_path;
-	bool level_given; /* by the environment, which precedes the file */
+	const struct agent_conf *started; /* the configuration in force */
+	struct conf_environment environment;
 };
 
 /* SIGHUP: take the log level again. Nothing else is kept: each engine reads the certificate
@@ -221,11 +222,11 @@ static void on_reload(void *arg)
 		log_error("not reloaded: %s", strerror(ENOMEM));
 		return;
 	}
-	if (agent_conf_load(conf, r->conf_path, &error)) {
+	if (conf_load_again(conf, r->conf_path, &agent_conf_schema, r->started,
+			    &r->environment, &error)) {
 		log_error("not reloaded: %s", error.text);
 	} else {
-		if (!r->level_given)
-			log_level_set(conf->log_level);
+		log_level_set(conf->log_level);
 		log_info("reloaded on SIGHUP");
 	}
 	explicit_bzero(conf, sizeof(*conf));
@@ -314,7 +315,7 @@ static int run(struct options *options)
 {
 	struct reload reload = {
 		.conf_path = options->config,
-		.level_given = conf_environment_has("log_level"),
+		.environment = conf_environment_read(&agent_conf_schema),
 	};
 	struct agent_conf *conf;
 	int err, status = EXIT_USAGE;
@@ -322,6 +323,7 @@ static int run(struct options *options)
 	conf = calloc(1, sizeof(*conf));
 	if (!conf)
 		return EXIT_FAILURE;
+	reload.started = conf;
 	err = load(conf, options);
 	if (err == 0 && options->check_config) {
 		printf("%s: good\n", options->config);

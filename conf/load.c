@@ -1,5 +1,6 @@
 #include "conf/load.h"
 
+#include "base/log.h"
 #include "base/str.h"
 #include "conf/value_internal.h"
 
@@ -15,8 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define KEYS_MAX 64
-
 /* Instead of a line: the value is of the environment. */
 #define OF_ENVIRONMENT (-1)
 
@@ -26,12 +25,19 @@ struct raw {
 	char *text;
 };
 
+/* What a running daemon was started with. */
+struct in_force {
+	const void *settings;
+	const struct conf_environment *environment;
+};
+
 /* The state of reading a file, for libconfuse's handlers, which have no argument. */
 struct parse {
 	const char *path;
 	const struct conf_schema *schema;
 	struct conf_error *error;
-	struct raw values[KEYS_MAX]; /* by position in the schema */
+	const struct in_force *in_force;  /* NULL: at the start */
+	struct raw values[CONF_KEYS_MAX]; /* by position in the schema */
 	int line;
 	bool failed; /* error is set; only the first one is kept */
 };
@@ -114,11 +120,14 @@ size_t conf_environment_list(const struct conf_schema *schema, char *dst,
 	return count;
 }
 
-bool conf_environment_has(const char *key)
+struct conf_environment conf_environment_read(const struct conf_schema *schema)
 {
+	struct conf_environment ret = {0};
 	char name[CONF_VARIABLE_BYTES];
 
-	return variable_value(name, key) != NULL;
+	for (size_t i = 0; i < schema->key_count; i++)
+		ret.gave[i] = variable_value(name, schema->keys[i].name);
+	return ret;
 }
 
 /* Take the variables over what the file says. They are removed, so that no child
@@ -232,6 +241,40 @@ static void fail_key(struct parse *p, size_t index, const char *why)
 	fail(p, line, "%s: %s", line == OF_ENVIRONMENT ? name : key, why);
 }
 
+static size_t member_size(const struct conf_key *key)
+{
+	switch (key->type) {
+	case CONF_U16:
+		return sizeof(uint16_t);
+	case CONF_U32:
+		return sizeof(uint32_t);
+	case CONF_BYTES:
+		return sizeof(uint64_t);
+	case CONF_FLAG:
+		return sizeof(bool);
+	case CONF_LEVEL:
+		return sizeof(enum log_level);
+	case CONF_TEXT:
+	default:
+		return (size_t)key->max;
+	}
+}
+
+/* Take what the environment gave at the start over what the file says now. */
+static void keep_in_force(void *settings, struct parse *p)
+{
+	for (size_t i = 0; i < p->schema->key_count; i++) {
+		const struct conf_key *key = &p->schema->keys[i];
+
+		if (!p->in_force->environment->gave[i])
+			continue;
+		memcpy((char *)settings + key->offset,
+		       (const char *)p->in_force->settings + key->offset,
+		       member_size(key));
+		p->values[i].line = OF_ENVIRONMENT;
+	}
+}
+
 static int apply(void *settings, struct parse *p)
 {
 	const struct conf_schema *schema = p->schema;
@@ -245,6 +288,8 @@ static int apply(void *settings, struct parse *p)
 						raw->text, why, sizeof(why)))
 			fail_key(p, i, why);
 	}
+	if (p->in_force)
+		keep_in_force(settings, p);
 	wrong = !p->failed && schema->check ? schema->check(settings, &key)
 					    : NULL;
 	if (wrong)
@@ -312,11 +357,11 @@ static int parse_lines(cfg_t *cfg, char *text, struct parse *p)
 static int parse_text(void *settings, char *text, struct parse *p)
 {
 	const struct conf_schema *schema = p->schema;
-	cfg_opt_t opts[KEYS_MAX + 1];
+	cfg_opt_t opts[CONF_KEYS_MAX + 1];
 	cfg_t *cfg;
 	int err;
 
-	if (schema->key_count > KEYS_MAX)
+	if (schema->key_count > CONF_KEYS_MAX)
 		return -E2BIG; /* an error in the table, which tests find */
 	for (size_t i = 0; i < schema->key_count; i++) {
 		const cfg_opt_t opt = CFG_PTR_CB(schema->keys[i].name, NULL,
@@ -333,7 +378,7 @@ static int parse_text(void *settings, char *text, struct parse *p)
 	err = parse_lines(cfg, text, p);
 	current = NULL;
 	cfg_free(cfg);
-	if (!err)
+	if (!err && !p->in_force)
 		err = environment_take(p);
 	return err ? err : apply(settings, p);
 }
@@ -392,10 +437,15 @@ static int read_regular(int fd, char *text, size_t *ret_len, struct parse *p)
 	return 0;
 }
 
-int conf_load(void *settings, const char *path,
-	      const struct conf_schema *schema, struct conf_error *error)
+static int read_settings(void *settings, const char *path,
+			 const struct conf_schema *schema,
+			 const struct in_force *in_force,
+			 struct conf_error *error)
 {
-	struct parse p = {.path = path, .schema = schema, .error = error};
+	struct parse p = {.path = path,
+			  .schema = schema,
+			  .error = error,
+			  .in_force = in_force};
 	char *text = calloc(1, CONF_FILE_BYTES + 2);
 	size_t len = 0;
 	int fd = -1, err = -ENOMEM;
@@ -416,10 +466,26 @@ out:
 		fail(&p, 0, "cannot be read: %s", strerror(-err));
 	if (fd >= 0)
 		close(fd);
-	for (size_t i = 0; i < KEYS_MAX; i++)
+	for (size_t i = 0; i < CONF_KEYS_MAX; i++)
 		free(p.values[i].text);
 	free(text);
 	return err;
+}
+
+int conf_load(void *settings, const char *path,
+	      const struct conf_schema *schema, struct conf_error *error)
+{
+	return read_settings(settings, path, schema, NULL, error);
+}
+
+int conf_load_again(void *settings, const char *path,
+		    const struct conf_schema *schema, const void *started,
+		    const struct conf_environment *environment,
+		    struct conf_error *error)
+{
+	const struct in_force in_force = {started, environment};
+
+	return read_settings(settings, path, schema, &in_force, error);
 }
 
 int conf_path(char *dst, size_t size, const char *dir, const char *name)

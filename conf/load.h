@@ -19,6 +19,9 @@
 #define CONF_PATH_BYTES 1024u
 #define CONF_TEXT_BYTES 256u
 
+/* Most keys of a schema. */
+#define CONF_KEYS_MAX 64
+
 /* A variable's name is this and the key in capitals. */
 #define CONF_VARIABLE_PREFIX "OFFHOOK_"
 #define CONF_VARIABLE_BYTES  64u
@@ -77,8 +80,13 @@ void conf_defaults(void *settings, const struct conf_schema *schema);
 size_t conf_environment_list(const struct conf_schema *schema, char *dst,
 			     size_t size);
 
-/** Whether an environment variable gives this key, as conf_environment_list(). */
-bool conf_environment_has(const char *key);
+/** Which settings the environment gave, by their position in the schema. */
+struct conf_environment {
+	bool gave[CONF_KEYS_MAX];
+};
+
+/** Which ones conf_load() will take; call it first, as conf_environment_list(). */
+struct conf_environment conf_environment_read(const struct conf_schema *schema);
 
 /**
  * Set the defaults, then the settings of a file, then those of environment
@@ -92,6 +100,17 @@ bool conf_environment_has(const char *key);
  */
 int conf_load(void *settings, const char *path,
 	      const struct conf_schema *schema, struct conf_error *error);
+
+/**
+ * Read the file again, as conf_load(), for a daemon that runs: what the environment
+ * gave at its start still holds, and takes precedence.
+ * @param started      the settings in force
+ * @param environment  conf_environment_read() before they were loaded
+ */
+int conf_load_again(void *settings, const char *path,
+		    const struct conf_schema *schema, const void *started,
+		    const struct conf_environment *environment,
+		    struct conf_error *error);
 
 /**
  * Make a path of the configuration absolute: a relative one is below dir.

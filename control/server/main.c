@@ -395,8 +395,8 @@ static int begin_store(struct controller *c)
 struct reload {
 	const char *conf_path;
 	const struct controller_conf *started; /* the configuration in force */
-	bool level_given; /* by the environment, which precedes the file */
-	struct tls *tls;  /* NULL: plain HTTP */
+	struct conf_environment environment;
+	struct tls *tls;                  /* NULL: plain HTTP */
 	struct client_trust *agent_trust; /* NULL: no agent_ca_file */
 };
 
@@ -412,11 +412,11 @@ static void on_reload(const struct reload *r)
 		log_info("the certificate was read again");
 	if (r->agent_trust && client_trust_reload(r->agent_trust) == 0)
 		log_info("the authorities of agents were read again");
-	if (controller_conf_load(&conf, r->conf_path, &error)) {
+	if (conf_load_again(&conf, r->conf_path, &controller_conf_schema,
+			    r->started, &r->environment, &error)) {
 		log_error("not reloaded: %s", error.text);
 	} else {
-		if (!r->level_given)
-			log_level_set(conf.log_level);
+		log_level_set(conf.log_level);
 		log_info("reloaded on SIGHUP");
 	}
 	service_ready();
@@ -574,7 +574,7 @@ int main(int argc, char **argv)
 		return err == 1 ? EXIT_SUCCESS : EXIT_USAGE;
 	log_setup(LOG_LEVEL_INFO, "offhook-controller");
 	reload.conf_path = o.conf_path;
-	reload.level_given = conf_environment_has("log_level");
+	reload.environment = conf_environment_read(&controller_conf_schema);
 	if (!o.check_health &&
 	    conf_environment_list(&controller_conf_schema, variables,
 				  sizeof(variables)))

@@ -138,6 +138,19 @@ def test_environment_precedes_the_file(monkeypatch):
         assert not asked(c)
 
 
+def test_pair_of_environment_and_file(monkeypatch):
+    """With its own lease_s, which the environment gives another value, the file alone would be refused."""
+    monkeypatch.setenv("OFFHOOK_LEASE_S", "100")
+    with Controller(log_level="info", renew_s=40, lease_s=60) as c:
+        c.conf["log_level"] = "debug"
+        c._write_conf()
+        assert "not reloaded" not in reload(c)
+        within(lambda: asked(c))
+        c.conf["renew_s"] = 60
+        c._write_conf()
+        assert "renew_s: a lease would be lost" in reload(c, "not reloaded.*")
+
+
 def test_agent(tmp_path, ports):
     with Controller(**QUICK) as c:
         pool = c.api("POST", "/agent-pools", {"name": "pool"})["agent_pool"]

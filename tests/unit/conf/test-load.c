@@ -76,14 +76,19 @@ static int remove_file(void **state)
 	return 0;
 }
 
-static int load_bytes(const void *data, size_t len, struct settings *ret,
-		      struct conf_error *error)
+static void write_file(const void *data, size_t len)
 {
 	FILE *f = fopen(file, "we");
 
 	assert_non_null(f);
 	assert_int_equal(fwrite(data, 1, len, f), len);
 	assert_int_equal(fclose(f), 0);
+}
+
+static int load_bytes(const void *data, size_t len, struct settings *ret,
+		      struct conf_error *error)
+{
+	write_file(data, len);
 	return conf_load(ret, file, &schema, error);
 }
 
@@ -287,6 +292,46 @@ static void test_load_environment(void **state)
 	unsetenv("OFFHOOK_PORTS");
 }
 
+static int load_again(const char *text, const struct settings *started,
+		      const struct conf_environment *environment,
+		      struct settings *ret, struct conf_error *error)
+{
+	write_file(text, strlen(text));
+	return conf_load_again(ret, file, &schema, started, environment, error);
+}
+
+/* At a reload the variables are gone; what they gave still holds, and is checked
+ * together with what the file says now. */
+static void test_load_again_keeps_the_environment(void **state)
+{
+	const char *pair = "port = 10\nwait_s = 20\n";
+	struct settings started, s;
+	struct conf_environment environment;
+	struct conf_error error;
+
+	(void)state;
+	setenv("OFFHOOK_PORT", "30", 1);
+	setenv("OFFHOOK_FREE_TEXT", "here", 1);
+	environment = conf_environment_read(&schema);
+	assert_int_equal(load(pair, &started, &error), 0);
+	assert_int_equal(load(pair, &s, &error), -EINVAL);
+	assert_int_equal(load_again(pair, &started, &environment, &s, &error),
+			 0);
+	assert_int_equal(s.port, 30);
+	assert_int_equal(s.wait_s, 20);
+	assert_string_equal(s.free_text, "here");
+	assert_int_equal(load_again("port = 3000\naddress = 127.0.0.1\n",
+				    &started, &environment, &s, &error),
+			 0);
+	assert_int_equal(s.port, 30);
+	assert_int_equal(s.wait_s, 7);
+	assert_string_equal(s.address, "127.0.0.1");
+	assert_int_equal(
+		load_again("wait_s = 40\n", &started, &environment, &s, &error),
+		-EINVAL);
+	assert_non_null(strstr(error.text, ":1: wait_s: longer than port"));
+}
+
 static void test_load_environment_that_is_wrong(void **state)
 {
 	struct settings s;
@@ -410,6 +455,7 @@ int main(void)
 		cmocka_unit_test(test_load_broken_syntax),
 		cmocka_unit_test(test_load_binary_garbage),
 		cmocka_unit_test(test_load_environment),
+		cmocka_unit_test(test_load_again_keeps_the_environment),
 		cmocka_unit_test(test_load_environment_that_is_wrong),
 		cmocka_unit_test(test_load_not_a_readable_file),
 		cmocka_unit_test(test_load_unreadable_as_nobody),
