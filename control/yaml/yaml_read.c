@@ -212,31 +212,50 @@ static json_t *place_new(yaml_mark_t at, json_t *of)
 static int node(struct reading *r, yaml_event_t *event, size_t depth,
 		json_t **ret, json_t **place);
 
-/* Count the values in an alias' value: they are shared, yet a walk over the
- * document visits each of them. */
-static size_t size_of(json_t *value)
+struct weight {
+	size_t values, levels;
+};
+
+/* What an alias' value adds: it is shared, yet a walk over the document visits
+ * each value in it. */
+static void weigh(json_t *value, size_t level, struct weight *sum)
 {
-	size_t sum = 1, i;
+	size_t i;
 	const char *key;
 	json_t *v;
 
-	json_array_foreach(value, i, v) sum += size_of(v);
-	json_object_foreach(value, key, v) sum += size_of(v);
-	return sum;
+	sum->values++;
+	if (json_is_array(value) || json_is_object(value))
+		level++;
+	if (level > sum->levels)
+		sum->levels = level;
+	json_array_foreach(value, i, v) weigh(v, level, sum);
+	json_object_foreach(value, key, v) weigh(v, level, sum);
 }
 
-static int alias(struct reading *r, const yaml_event_t *event, json_t **ret,
-		 json_t **place)
+static int refuse_depth(struct reading *r, yaml_mark_t at)
+{
+	return refuse(r, at,
+		      "it is nested more than %d levels deep, aliases included",
+		      YAML_DEPTH_MAX);
+}
+
+static int alias(struct reading *r, const yaml_event_t *event, size_t depth,
+		 json_t **ret, json_t **place)
 {
 	const char *name = (const char *)event->data.alias.anchor;
 	json_t *of;
 
 	for (size_t i = r->anchor_count; i-- > 0;) {
 		const struct anchor *a = &r->anchors[i];
+		struct weight weight = {0};
 
 		if (strcmp(a->name, name) != 0)
 			continue;
-		r->nodes += size_of(a->value);
+		weigh(a->value, depth - 1, &weight);
+		if (weight.levels > YAML_DEPTH_MAX)
+			return refuse_depth(r, event->start_mark);
+		r->nodes += weight.values;
 		if (r->nodes > YAML_NODES_MAX)
 			return refuse(r, event->start_mark,
 				      "the document has more than %d values, "
@@ -370,9 +389,7 @@ static int collection(struct reading *r, const yaml_event_t *event,
 	if (tag)
 		return refuse(r, event->start_mark, "tags are not supported");
 	if (depth > YAML_DEPTH_MAX)
-		return refuse(r, event->start_mark,
-			      "it is nested more than %d levels deep",
-			      YAML_DEPTH_MAX);
+		return refuse_depth(r, event->start_mark);
 	*ret = maps ? json_object() : json_array();
 	of = maps ? json_object() : json_array();
 	*place = place_new(event->start_mark, of);
@@ -395,7 +412,7 @@ static int node(struct reading *r, yaml_event_t *event, size_t depth,
 			      "the document has more than %d values",
 			      YAML_NODES_MAX);
 	if (event->type == YAML_ALIAS_EVENT)
-		return alias(r, event, ret, place);
+		return alias(r, event, depth, ret, place);
 	if (event->type == YAML_SCALAR_EVENT) {
 		anchor = event->data.scalar.anchor;
 		err = scalar(r, event, ret);

@@ -82,6 +82,29 @@ static void test_aliases_count_as_what_they_hold(void **state)
 	assert_non_null(strstr(error.reason, "aliases included"));
 }
 
+/* Each anchor holds the one before it: a few lines would nest by the hundred. */
+static void test_aliases_count_as_levels(void **state)
+{
+	char text[2000] = "- &a1 [x]\n";
+	size_t used = strlen(text);
+	struct yaml_error error;
+	struct yaml_file file;
+	int level = 1;
+
+	(void)state;
+	do {
+		/* the list of the anchors is the first level */
+		assert_int_equal(yaml_read(text, used, &file, &error), 0);
+		yaml_file_release(&file);
+		level++;
+		used += (size_t)str_print(text + used, sizeof(text) - used,
+					  "- &a%d [*a%d]\n", level, level - 1);
+	} while (level < YAML_DEPTH_MAX);
+	assert_int_equal(yaml_read(text, used, &file, &error), -EINVAL);
+	assert_non_null(strstr(error.reason, "32 levels"));
+	assert_int_equal(error.place.line, YAML_DEPTH_MAX);
+}
+
 static void test_size_of_a_file(void **state)
 {
 	char *text = repeated("a: |\n", " 0123456789abcdef0123456789abcd\n",
@@ -104,6 +127,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_aliases_count_as_what_they_hold),
+		cmocka_unit_test(test_aliases_count_as_levels),
 		cmocka_unit_test(test_size_of_a_file),
 	};
 
