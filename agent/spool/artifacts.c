@@ -127,6 +127,19 @@ const char *artifacts_dir(const struct artifacts *a)
 	return a->path;
 }
 
+/* Without a descriptor for the file, all of its file system is written.
+ * @return its size; -errno */
+static int64_t sync_all(const struct artifacts *a, const char *part)
+{
+	struct stat st;
+
+	if (fstatat(a->dir_fd, part, &st, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	return syncfs(a->dir_fd) ? -errno : st.st_size;
+}
+
 /* @return its size; -errno */
 static int64_t sync_file(const struct artifacts *a, const char *part)
 {
@@ -135,6 +148,8 @@ static int64_t sync_file(const struct artifacts *a, const char *part)
 	struct stat st;
 	int64_t ret;
 
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+		return sync_all(a, part);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st))

@@ -300,12 +300,28 @@ void supervisor_drop_leases(struct supervisor *s)
 		lease_drop(s->leases[i]);
 }
 
+static bool has_spool(const char *id, void *arg)
+{
+	const struct supervisor *s = arg;
+	char path[PATH_MAX];
+
+	return str_print(path, sizeof(path), "%s/%s", s->spool_dir, id) < 0 ||
+	       access(path, F_OK) == 0;
+}
+
 static void recover_leases(struct supervisor *s)
 {
 	DIR *dir = opendir(s->spool_dir);
 	struct dirent *entry;
 
-	while (dir && (entry = readdir(dir)) && s->lease_count < LEASES_MAX) {
+	if (!dir) {
+		log_error(
+			"%s: cannot be read: %s: results of earlier jobs stay "
+			"there",
+			s->spool_dir, strerror(errno));
+		return;
+	}
+	while ((entry = readdir(dir)) && s->lease_count < LEASES_MAX) {
 		int err;
 
 		if (!spool_name_valid(entry->d_name))
@@ -321,9 +337,9 @@ static void recover_leases(struct supervisor *s)
 				  s->spool_dir, entry->d_name, strerror(-err));
 		}
 	}
-	if (dir)
-		closedir(dir);
-	artifacts_sweep(s->artifact_dir, has_lease, s);
+	closedir(dir);
+	/* also those of a lease that could not be recovered stay */
+	artifacts_sweep(s->artifact_dir, has_spool, s);
 }
 
 /* ---- the end ---- */

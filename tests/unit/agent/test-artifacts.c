@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -101,6 +102,28 @@ static void test_take_and_drop(void **state)
 	assert_false(is_there("one") || is_there("one.part"));
 	artifacts_remove(a);
 	assert_false(is_there(""));
+}
+
+/* What an engine has recorded does not go because its agent can open nothing more. */
+static void test_take_without_a_descriptor(void **state)
+{
+	struct rlimit before, none;
+	struct artifacts *a;
+	int err;
+
+	(void)state;
+	assert_int_equal(artifacts_open(&a, temp.dir, "lease", &space), 0);
+	write_part("one", 10);
+	getrlimit(RLIMIT_NOFILE, &before);
+	none = before;
+	none.rlim_cur = 3;
+	setrlimit(RLIMIT_NOFILE, &none);
+	err = artifacts_take(a, "one");
+	setrlimit(RLIMIT_NOFILE, &before);
+	assert_int_equal(err, 0);
+	assert_true(is_there("one"));
+	assert_int_equal(space.used, 10);
+	artifacts_remove(a);
 }
 
 static void test_take_refused(void **state)
@@ -209,6 +232,8 @@ int main(void)
 		cmocka_unit_test(test_name_valid),
 		cmocka_unit_test_setup_teardown(test_take_and_drop, make_dir,
 						remove_dir),
+		cmocka_unit_test_setup_teardown(test_take_without_a_descriptor,
+						make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_take_refused, make_dir,
 						remove_dir),
 		cmocka_unit_test_setup_teardown(test_open_again, make_dir,

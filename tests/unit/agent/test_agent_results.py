@@ -110,6 +110,21 @@ def test_shortage_of_descriptors_loses_no_artifact(controller, agent):
     assert agent.text().count('no upload: ') == 1
 
 
+def test_recordings_of_results_that_cannot_be_read_stay(controller, agent):
+    """The log says so, and its reader may keep both for a report. Without results a recording has no run: it goes."""
+    agent.start()
+    controller.wait(lambda: controller.calls('/poll'), what='poll')
+    agent.kill()
+    for lease in ('lasting', 'gone'):
+        (agent.state / 'artifacts' / lease).mkdir(parents=True)
+        (agent.state / 'artifacts' / lease / 'a.wav').write_bytes(b'RIFF')
+    (agent.state / 'spool' / 'lasting' / '00000001.seg').mkdir(parents=True)  # no segment can be read from it
+    agent.start()
+    controller.wait(lambda: not (agent.state / 'artifacts' / 'gone').exists(), what='recovery')
+    assert '/spool/lasting: cannot be recovered: ' in agent.text()
+    assert (agent.state / 'artifacts' / 'lasting' / 'a.wav').read_bytes() == b'RIFF'
+
+
 def test_missing_uploads_are_not_sent_for_ever(controller, agent):
     """A controller that never has enough: the results are given up, and the agent goes on."""
     lease = controller.offer('l-1', spec={'fake': [[0, 'stats', 1]]})
