@@ -372,7 +372,12 @@ def part_call():
             found = [e for e in lines if e["_SYSTEMD_UNIT"] == unit]
             demand(found and len(found) == len(logged(unit, f"run={session}", since)), lines)
 
+    def steal_is_known():
+        evidence = json.loads(api.raw("GET", f"/run/details/{session}/data"))["evidence"]
+        demand(evidence and all("steal_pct" in e for e in evidence), evidence)
+
     check("the recording is kept", recorded)
+    check("the evidence of the agent has steal_pct", steal_is_known)
     check("journal: a run's lines are found by OFFHOOK_RUN", found_by_run)
     check("sandbox of the engine works under the unit's hardening", sandboxed)
     check("the sandbox refuses nothing that a call needs", nothing_refused)
