@@ -1,19 +1,29 @@
 /*
  * Datagrams to a user agent with two accounts: parser, transactions, dialogs. The
  * first account accepts subscriptions; the second one, 1003, answers requests with a
- * digest challenge. An input holds several messages, separated by NUL, with placeholders:
+ * digest challenge. An input holds several pieces, separated by NUL. One that begins
+ * with ! is not a message: its letters are what the user does meanwhile (act()), its
+ * digits how much later it is (later()). Messages have placeholders:
  * %c %t %b %n  Call-ID, tag, branch, CSeq number of the INVITE of our call
  * %s %q %w %v  Call-ID, tag, branch, CSeq number of our SUBSCRIBE
  * %i %f %r %m  Call-ID, tag, branch, CSeq number of our REGISTER
+ * %k %g        our tag, and number of our last reliable response, in the call of the peer
+ * %l %o        lines Via, From, Call-ID and CSeq, and value of To, of our last request
  * %u           user of our Contact
  * %h           host and port of our Via
  * Call, subscription, registration and second account are made only for an
- * input that names them: they would be most of the time of any other.
+ * input that names them: they would be most of the time of any other. Where the user
+ * does something, that is all: calls of the peer are not answered by themselves, either.
  */
+#include <dlfcn.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/timerfd.h>
 
+#include "base/clock.h"
 #include "base/random.h"
 
 #include "sip/call/call_control.h"
@@ -23,6 +33,7 @@
 #include "sip/dialog/originator.h"
 #include "sip/digest_server.h"
 #include "sip/event/event_dialog.h"
+#include "sip/mono_timer.h"
 #include "sip/transaction/server_transaction.h"
 #include "sip/transaction/transaction_layer_internal.h"
 #include "sip/transport/deferred.h"
@@ -95,6 +106,48 @@ ssize_t sendto(int fd, const void *data, size_t len, int flags,
 	return (ssize_t)len;
 }
 
+/* Replaces libc's: time that later() has let pass comes on top. */
+static int64_t passed_ns;
+
+int clock_gettime(clockid_t id, struct timespec *ret)
+{
+	static int (*libc)(clockid_t id, struct timespec * ret);
+
+	if (!libc)
+		libc = (int (*)(clockid_t, struct timespec *))dlsym(
+			RTLD_NEXT, "clock_gettime");
+	if (libc(id, ret) < 0)
+		return -1;
+	if (id == CLOCK_MONOTONIC) {
+		ret->tv_sec += passed_ns / NS_PER_S;
+		ret->tv_nsec += passed_ns % NS_PER_S;
+		ret->tv_sec += ret->tv_nsec / NS_PER_S;
+		ret->tv_nsec %= NS_PER_S;
+	}
+	return 0;
+}
+
+/*
+ * These replace libc's: the kernel's timers know nothing of that time. The descriptor
+ * is always readable, so that timers are looked at in each turn of the loop.
+ */
+int timerfd_create(int clock, int flags)
+{
+	(void)clock;
+	(void)flags;
+	return eventfd(INT_MAX, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC);
+}
+
+int timerfd_settime(int fd, int flags, const struct itimerspec *at,
+		    struct itimerspec *old)
+{
+	(void)fd;
+	(void)flags;
+	(void)at;
+	(void)old;
+	return 0;
+}
+
 /* What a response must repeat of a request. */
 struct sent {
 	char callid[64];
@@ -108,7 +161,12 @@ struct fuzz {
 	struct sip_account *account, *second;
 	struct sip_call *call, *incoming;
 	struct sip_subscription *subscription;
+	struct sip_publication *publication;
+	struct sip_call_options options;
+	bool acts; /* the input says what the user does */
 	struct sent invite, subscribe, registration;
+	bool keeps_last;
+	char last[1024], last_to[256]; /* lines of our last request */
 	char host[64];
 };
 
@@ -147,6 +205,31 @@ static void take(char *dst, size_t size, const struct sip_trace *trace,
 	(void)pl_strcpy(&value, dst, size);
 }
 
+/* A whole line of a message, behind those that are there. */
+static void take_line(char *dst, size_t size, const struct sip_trace *trace,
+		      const char *name)
+{
+	const char *end = trace->data + trace->len;
+	const char *p = memmem(trace->data, trace->len, name, strlen(name));
+	const char *stop =
+		p ? memmem(p + 2, (size_t)(end - p - 2), "\r\n", 2) : NULL;
+	size_t used = strlen(dst);
+
+	if (stop)
+		(void)re_snprintf(dst + used, size - used, "%b\r\n", p + 2,
+				  (size_t)(stop - p - 2));
+}
+
+static void keep_last(struct fuzz *f, const struct sip_trace *trace)
+{
+	f->last[0] = f->last_to[0] = '\0';
+	take_line(f->last, sizeof(f->last), trace, "\r\nVia: ");
+	take_line(f->last, sizeof(f->last), trace, "\r\nFrom: ");
+	take_line(f->last, sizeof(f->last), trace, "\r\nCall-ID: ");
+	take_line(f->last, sizeof(f->last), trace, "\r\nCSeq: ");
+	take(f->last_to, sizeof(f->last_to), trace, "\r\nTo: ", "\r");
+}
+
 static void sent_handler(const struct sip_trace *trace, void *arg)
 {
 	struct fuzz *f = arg;
@@ -154,6 +237,9 @@ static void sent_handler(const struct sip_trace *trace, void *arg)
 
 	if (!trace->sent)
 		return;
+	if (f->keeps_last && !begins(trace, "SIP/2.0 ") &&
+	    !begins(trace, "ACK "))
+		keep_last(f, trace);
 	if (begins(trace, "INVITE "))
 		sent = &f->invite;
 	else if (begins(trace, "REGISTER "))
@@ -199,7 +285,7 @@ static void incoming_handler(struct sip_account *account, struct sip_call *call,
 	}
 	f->incoming = call;
 	if (sip_call_adopt(call, call_handler, f) ||
-	    sip_call_answer(call, media()))
+	    (!f->acts && sip_call_answer(call, media())))
 		sip_call_hangup(call);
 }
 
@@ -225,6 +311,25 @@ static void subscription_handler(struct sip_subscription *s,
 		abort();
 	if (event == SIP_SUBSCRIBE_FAIL || event == SIP_UNSUBSCRIBED)
 		f->subscription = sip_subscription_free(s);
+}
+
+static void publication_handler(struct sip_publication *publication,
+				enum sip_publication_event event,
+				const struct sip_publication_info *info,
+				void *arg)
+{
+	(void)publication;
+	(void)event;
+	(void)arg;
+	if (!info->reason)
+		abort();
+}
+
+static void request_handler(const struct sip_request_info *info, void *arg)
+{
+	(void)arg;
+	if (!info->reason)
+		abort();
 }
 
 static void watcher_handler(struct sip_account *account,
@@ -283,6 +388,8 @@ static bool is_named(uint32_t named, const char *letters)
 }
 
 static const struct sip_presence presence = {.open = true};
+static const struct sip_presence away = {.open = false};
+static const struct sip_mwi mwi = {.waiting = true};
 
 static void second_begin(struct fuzz *f,
 			 const struct sip_account_params *params)
@@ -302,10 +409,32 @@ static void second_begin(struct fuzz *f,
 	(void)sip_account_verify(f->second, verifier);
 }
 
+static void dial(struct fuzz *f)
+{
+	const struct sip_call_params call = {
+		.uri = "1002",
+		.media = media(),
+		.options = &f->options,
+		.call_h = call_handler,
+		.arg = f,
+	};
+
+	if (!f->call)
+		(void)sip_call_dial(&f->call, f->account, &call);
+}
+
+static void subscribe(struct fuzz *f)
+{
+	const struct sip_subscribe_params watch = {
+		.expires_s = 60, .handler = subscription_handler, .arg = f};
+
+	if (!f->subscription)
+		(void)sip_subscribe(&f->subscription, f->account, &watch);
+}
+
 /* The account, and what the input names of it. */
 static void begin(struct fuzz *f, const uint8_t *data, size_t size)
 {
-	static const struct sip_mwi mwi = {.waiting = true};
 	static const struct sip_event_state both = {&presence, &mwi};
 	const struct sip_account_params account = {
 		.username = "1001",
@@ -316,17 +445,11 @@ static void begin(struct fuzz *f, const uint8_t *data, size_t size)
 		.incoming_h = incoming_handler,
 		.arg = f,
 	};
-	const struct sip_call_options options = {.prack = SIP_PRACK_SUPPORTED};
-	const struct sip_call_params call = {
-		.uri = "1002",
-		.media = media(),
-		.options = &options,
-		.call_h = call_handler,
-		.arg = f,
-	};
-	const struct sip_subscribe_params watch = {
-		.expires_s = 60, .handler = subscription_handler, .arg = f};
 	uint32_t named = letters_named(data, size);
+
+	f->options.prack = SIP_PRACK_SUPPORTED;
+	f->acts = size > 0 && (data[0] == '!' || memmem(data, size, "\0!", 2));
+	f->keeps_last = is_named(named, "lo");
 
 	if (sip_account_new(&f->account, f->ua, &account) ||
 	    sip_account_mwi(f->account, mwi_handler) ||
@@ -335,13 +458,23 @@ static void begin(struct fuzz *f, const uint8_t *data, size_t size)
 		abort();
 	if (memmem(data, size, "1003", 4))
 		second_begin(f, &account);
-	sip_account_call_options(f->account, &options);
+	sip_account_call_options(f->account, &f->options);
+	if (f->acts)
+		return;
 	if (is_named(named, "sqwv"))
-		(void)sip_subscribe(&f->subscription, f->account, &watch);
+		subscribe(f);
 	if (is_named(named, "ifrm"))
 		(void)sip_account_register(f->account);
 	if (is_named(named, "ctbn"))
-		(void)sip_call_dial(&f->call, f->account, &call);
+		dial(f);
+}
+
+static const char *rseq_of(const struct sip_call *call)
+{
+	static char text[16];
+
+	(void)re_snprintf(text, sizeof(text), "%u", call->reliable.rseq);
+	return text;
 }
 
 /* @return NULL: it stands for itself */
@@ -374,6 +507,16 @@ static const char *word_of(const struct fuzz *f, uint8_t letter)
 		return f->registration.branch;
 	case 'm':
 		return f->registration.cseq;
+	case 'k':
+		return f->incoming && f->incoming->dialog
+			       ? dialog_local_tag(f->incoming->dialog)
+			       : NULL;
+	case 'g':
+		return f->incoming ? rseq_of(f->incoming) : NULL;
+	case 'l':
+		return f->last;
+	case 'o':
+		return f->last_to;
 	case 'u':
 		return originator_contact_user(f->account->origin);
 	case 'h':
@@ -410,7 +553,192 @@ static size_t fill(char *dst, const uint8_t *text, size_t len,
 	return used;
 }
 
-static void feed(struct fuzz *f, const uint8_t *data, size_t size)
+static void stop_loop(void *arg)
+{
+	(void)arg;
+	sip_loop_stop();
+}
+
+/* Let time pass; what is due by then happens. */
+static void later(unsigned digit)
+{
+	static const int64_t ms[] = {500,   1500,  4000,  12000,  33000,
+				     46000, 60000, 95000, 190000, 3601000};
+	struct mono_timer stop = {0};
+
+	passed_ns += ms[digit] * NS_PER_MS;
+	mono_timer_start(&stop, 0, stop_loop, NULL);
+	if (sip_loop_run())
+		abort();
+	mono_timer_cancel(&stop);
+}
+
+static void set_options(struct fuzz *f, uint8_t letter)
+{
+	switch (letter) {
+	case 'S':
+	case 'T':
+		f->options.session_timer_s = 90;
+		f->options.refresher =
+			letter == 'S' ? SIP_REFRESHER_UAC : SIP_REFRESHER_UAS;
+		break;
+	case 'P':
+		f->options.prack = SIP_PRACK_REQUIRED;
+		break;
+	case 'L':
+		f->options.late_offer = true;
+		break;
+	case 'R':
+		f->options.redirects_max = 2;
+		break;
+	default:
+		return;
+	}
+	sip_account_call_options(f->account, &f->options);
+}
+
+/* What the user does with a call of the peer that is not answered. */
+static void act_on_incoming(struct sip_call *call, uint8_t letter)
+{
+	switch (letter) {
+	case 'a':
+		(void)sip_call_answer(call, media());
+		break;
+	case 'b':
+		(void)sip_call_progress(call, 183, media());
+		break;
+	case 'c':
+		(void)sip_call_ring(call);
+		break;
+	case 'd':
+		(void)sip_call_reject(call, 486, NULL);
+		break;
+	case 'e':
+		(void)sip_call_redirect(call, 302, "1003,sip:1004@127.0.0.1");
+		break;
+	default:
+		break;
+	}
+}
+
+/* What the user does with a call. */
+static void act_on_call(struct fuzz *f, struct sip_call *call, uint8_t letter)
+{
+	switch (letter) {
+	case 'f':
+		(void)sip_call_hold(call);
+		break;
+	case 'g':
+		(void)sip_call_resume(call);
+		break;
+	case 'h':
+		(void)sip_call_reinvite(call);
+		break;
+	case 'i':
+		(void)sip_call_update(call);
+		break;
+	case 'j':
+		(void)sip_call_request(call, "INFO", "application/dtmf-relay",
+				       "Signal=1\r\nDuration=100\r\n");
+		break;
+	case 'k':
+		(void)sip_call_request(call, "MESSAGE", "text/plain", "hello");
+		break;
+	case 'l':
+	case 'm':
+		(void)sip_call_transfer(call, "1003", letter == 'm');
+		break;
+	case 'n':
+		if (f->call && f->incoming && f->call != f->incoming)
+			(void)sip_call_transfer_attended(f->call, f->incoming);
+		break;
+	case 'o':
+		sip_call_hangup(call);
+		break;
+	case 'q':
+		(void)sip_call_relocate(call, media());
+		break;
+	default:
+		break;
+	}
+}
+
+/* What the user does with the account. */
+static void act_on_account(struct fuzz *f, uint8_t letter)
+{
+	const struct sip_event_state open = {&presence, NULL},
+				     other = {&away, NULL};
+
+	switch (letter) {
+	case 'A':
+		(void)sip_account_register(f->account);
+		break;
+	case 'B':
+		(void)sip_account_unregister(f->account);
+		break;
+	case 'C':
+		subscribe(f);
+		break;
+	case 'D':
+		dial(f);
+		break;
+	case 'E':
+		if (f->subscription)
+			sip_unsubscribe(f->subscription);
+		break;
+	case 'U':
+		if (!f->publication)
+			(void)sip_publish(&f->publication, f->account, &open,
+					  60, publication_handler, f);
+		break;
+	case 'V':
+		if (f->publication)
+			(void)sip_publication_modify(f->publication, &other);
+		break;
+	case 'W':
+		if (f->publication)
+			sip_unpublish(f->publication);
+		break;
+	case 'X':
+		(void)sip_account_request(f->account, "MESSAGE", "1002",
+					  "text/plain", "hello",
+					  request_handler, f);
+		break;
+	case 'Y':
+		(void)sip_account_serve(f->account, &other, watcher_handler, f);
+		break;
+	case 'Z':
+		sip_account_serve_end(f->account);
+		break;
+	default:
+		set_options(f, letter);
+		break;
+	}
+}
+
+/* A letter behind + is about the call of the peer. */
+static void act(struct fuzz *f, const uint8_t *letters, size_t count)
+{
+	bool incoming = false;
+
+	for (size_t i = 0; i < count; i++) {
+		uint8_t letter = letters[i];
+		struct sip_call *call = incoming ? f->incoming : f->call;
+
+		if (letter >= '0' && letter <= '9')
+			later(letter - '0');
+		else if (letter >= 'A' && letter <= 'Z')
+			act_on_account(f, letter);
+		else if (letter >= 'a' && letter <= 'e' && f->incoming)
+			act_on_incoming(f->incoming, letter);
+		else if (letter >= 'f' && letter <= 'z' && call)
+			act_on_call(f, call, letter);
+		deferred_run(transport_deferred(f->ua->transport));
+		incoming = letter == '+';
+	}
+}
+
+static void feed_message(struct fuzz *f, const uint8_t *data, size_t len)
 {
 	static char text[TEXT_MAX];
 	struct sa src;
@@ -419,22 +747,30 @@ static void feed(struct fuzz *f, const uint8_t *data, size_t size)
 		.src = &src,
 		.dst = transport_laddr(f->ua->transport),
 	};
+	size_t used = fill(text, data, len, f);
+	uint8_t *copy = malloc(used ? used : 1);
 
+	if (!copy)
+		return;
 	sa_set_str(&src, "127.0.0.1", 9);
+	memcpy(copy, text, used);
+	arrival.data = copy;
+	arrival.len = used;
+	receive_message(f->ua->transport, &arrival);
+	free(copy);
+	deferred_run(transport_deferred(f->ua->transport));
+}
+
+static void feed(struct fuzz *f, const uint8_t *data, size_t size)
+{
 	while (size > 0) {
 		const uint8_t *end = memchr(data, '\0', size);
 		size_t len = end ? (size_t)(end - data) : size;
-		size_t used = fill(text, data, len, f);
-		uint8_t *copy = malloc(used ? used : 1);
 
-		if (!copy)
-			return;
-		memcpy(copy, text, used);
-		arrival.data = copy;
-		arrival.len = used;
-		receive_message(f->ua->transport, &arrival);
-		free(copy);
-		deferred_run(transport_deferred(f->ua->transport));
+		if (data[0] == '!')
+			act(f, data + 1, len - 1);
+		else
+			feed_message(f, data, len);
 		data += len + (end != NULL);
 		size -= len + (end != NULL);
 	}
@@ -493,8 +829,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	f.call = sip_call_free(f.call);
 	f.incoming = sip_call_free(f.incoming);
 	f.subscription = sip_subscription_free(f.subscription);
+	f.publication = sip_publication_free(f.publication);
 	f.second = sip_account_free(f.second);
 	f.account = sip_account_free(f.account);
 	ua_empty(f.ua);
+	passed_ns = 0;
 	return 0;
 }
