@@ -273,6 +273,17 @@ static int prack_contact(enum sip_transp tp, const struct sa *src,
 	return contact_write(mb, prack->call->origin, src, tp);
 }
 
+/* The dialog of a branch: after its 2xx it is that of the call, which counts CSeq on. */
+static struct dialog *branch_dialog(const struct sip_call *call,
+				    struct dialog *early)
+{
+	const char *answered = dialog_remote_tag(call->dialog);
+
+	return answered && strcmp(answered, dialog_remote_tag(early)) == 0
+		       ? call->dialog
+		       : early;
+}
+
 static int prack_transmit(struct prack *prack)
 {
 	const struct dialog_request_params request = {
@@ -286,8 +297,9 @@ static int prack_transmit(struct prack *prack)
 	struct sip_call *call = prack->call;
 
 	prack->req = NULL;
-	return dialog_send(&prack->req, call->origin, prack->dialog,
-			   call->digest, &request);
+	return dialog_send(&prack->req, call->origin,
+			   branch_dialog(call, prack->dialog), call->digest,
+			   &request);
 }
 
 int in_dialog_prack(struct sip_call *call, struct early *early,

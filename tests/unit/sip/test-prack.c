@@ -249,6 +249,51 @@ static void test_caller_cancels_after_pracks(void **state)
 	world_close(&world);
 }
 
+/* The 2xx overtakes the challenge of a PRACK: the early dialog is the call's then. */
+static void script_challenged_late(struct peer *peer)
+{
+	unsigned cseq;
+	static char prack[sizeof(peer->in)];
+
+	peer_expect(peer, "INVITE ");
+	keep_invite(peer);
+	cseq = cseq_of(peer);
+	answer_invite(peer, 180, RELIABLE(1), NULL);
+	peer_expect(peer, "PRACK ");
+	memcpy(prack, peer->in, sizeof(prack));
+	answer_invite(peer, 200, NULL, peer_sdp);
+	peer_expect(peer, "ACK ");
+	peer_expect(peer, "BYE ");
+	if (cseq_of(peer) != cseq + 2)
+		snprintf(peer->fail, sizeof(peer->fail), "CSeq of BYE");
+	keep_invite(peer); /* the BYE, which is answered last */
+	memcpy(peer->in, prack, sizeof(peer->in));
+	peer_reply(peer, 401, "Unauthorized",
+		   "WWW-Authenticate: Digest realm=\"r\", nonce=\"n\"\r\n",
+		   NULL);
+	peer_expect(peer, "PRACK ");
+	if (cseq_of(peer) != cseq + 3)
+		snprintf(peer->fail, sizeof(peer->fail),
+			 "CSeq of the second PRACK");
+	peer_reply(peer, 200, "OK", NULL, NULL);
+	answer_invite(peer, 200, NULL, NULL);
+}
+
+static void test_caller_is_challenged_after_the_answer(void **state)
+{
+	static struct world world;
+	(void)state;
+
+	world_open(&world, &plain);
+	world.options.prack = SIP_PRACK_SUPPORTED;
+	world.script = script_challenged_late;
+	world.call_h = hangup_when_up;
+	world_dial(&world);
+	world_run(&world);
+	assert_int_equal(world.closed.end, SIP_END_LOCAL);
+	world_close(&world);
+}
+
 /* Both branches answer: the BYE to the second counts on from its PRACK. A
  * request in the early dialog of the second is not one of the call. */
 static void script_both_answer(struct peer *peer)
@@ -739,6 +784,7 @@ int main(void)
 		cmocka_unit_test(test_caller_counts_each_branch),
 		cmocka_unit_test(test_caller_with_too_many_branches),
 		cmocka_unit_test(test_caller_cancels_after_pracks),
+		cmocka_unit_test(test_caller_is_challenged_after_the_answer),
 		cmocka_unit_test(test_caller_ends_a_branch_after_its_prack),
 		cmocka_unit_test(test_caller_requires_in_vain),
 		cmocka_unit_test(test_caller_does_not_know_100rel),
