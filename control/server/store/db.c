@@ -1,5 +1,8 @@
 #include "control/server/store/db_driver.h"
 
+#include "base/str.h"
+
+#include <errno.h>
 #include <string.h>
 
 struct db_value db_text(const char *text)
@@ -35,6 +38,12 @@ int db_integer_row(const struct db_value *row, size_t columns, void *arg)
 	(void)columns;
 	*(int64_t *)arg = row[0].integer;
 	return 0;
+}
+
+int db_uuid_row(const struct db_value *row, size_t columns, void *arg)
+{
+	(void)columns;
+	return str_copy(arg, UUID_TEXT_BYTES, row[0].bytes) ? -EIO : 0;
 }
 
 enum db_dialect db_dialect(const struct db *db)

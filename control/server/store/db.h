@@ -60,6 +60,10 @@ typedef int(db_row_h)(const struct db_value *row, size_t columns, void *arg);
 /** A db_row_h. @param arg  int64_t, becomes the first column */
 int db_integer_row(const struct db_value *row, size_t columns, void *arg);
 
+/** A db_row_h. @param arg  char[UUID_TEXT_BYTES], becomes the first column
+ * @return 0; -EIO: it is longer */
+int db_uuid_row(const struct db_value *row, size_t columns, void *arg);
+
 /** Run one statement. @return rows delivered or changed, >= 0; -EEXIST unique
  * constraint violated; -ENOTEMPTY foreign key violated (the row is in use, or
  * refers to a row that does not exist); -EBUSY; -ENOTCONN the connection was lost,

@@ -87,12 +87,6 @@ int store_artifact_check(struct store *s, const struct artifact *a,
 	return err;
 }
 
-static int file_row(const struct db_value *row, size_t count, void *arg)
-{
-	(void)count;
-	return str_copy(arg, UUID_TEXT_BYTES, row[0].bytes) ? -EIO : 0;
-}
-
 static int put(struct db *db, const struct artifact *a,
 	       const struct lease_view *v, int64_t now,
 	       char old_file[static UUID_TEXT_BYTES])
@@ -108,7 +102,7 @@ static int put(struct db *db, const struct artifact *a,
 	old = db_query(db,
 		       "SELECT file FROM artifact WHERE run_id = $1 AND "
 		       "role = $2 AND name = $3",
-		       params, 3, file_row, old_file);
+		       params, 3, db_uuid_row, old_file);
 	if (old < 0)
 		return old;
 	err = lease_exec(db,
@@ -241,7 +235,7 @@ int store_artifact_place(struct store *s, char uuid[static UUID_TEXT_BYTES])
 	int rows = db_query(store_reader(s),
 			    "SELECT value FROM setting "
 			    "WHERE name = 'artifact_store'",
-			    NULL, 0, file_row, uuid);
+			    NULL, 0, db_uuid_row, uuid);
 
 	return rows < 0 ? rows : rows ? 0 : -ENOENT;
 }

@@ -287,12 +287,6 @@ int points_add_by_series(struct db *db, const struct points_upload *u)
 	return err;
 }
 
-static int lease_row(const struct db_value *row, size_t n, void *arg)
-{
-	(void)n;
-	return str_copy(arg, UUID_TEXT_BYTES, row[0].bytes) ? -EIO : 0;
-}
-
 int points_fold(struct db *db, int64_t run_id)
 {
 	char lease_id[UUID_TEXT_BYTES] = "", next[UUID_TEXT_BYTES];
@@ -304,7 +298,7 @@ int points_fold(struct db *db, int64_t run_id)
 				   "SELECT lease_id FROM point_block WHERE "
 				   "run_id = $1 AND series_id = 0 AND lease_id "
 				   "> $2 ORDER BY lease_id LIMIT 1",
-				   PARAMS(params), lease_row, next);
+				   PARAMS(params), db_uuid_row, next);
 
 		if (err <= 0)
 			return err;

@@ -60,12 +60,6 @@ int removal_add(struct db *db, int64_t run_id, const char *kind)
 	return err < 0 ? err : 0;
 }
 
-static int uuid_row(const struct db_value *row, size_t columns, void *arg)
-{
-	(void)columns;
-	return str_copy(arg, UUID_TEXT_BYTES, row[0].bytes) ? -EIO : 0;
-}
-
 /* The event of the schedule that started the run gets the next attempt, which may be
  * in progress: the schedule finds it by the chain of attempts that begins there. */
 static int hand_on_event(struct db *db, const struct db_value *run_id)
@@ -74,7 +68,7 @@ static int hand_on_event(struct db *db, const struct db_value *run_id)
 	int rows = db_query(db,
 			    "SELECT n.session_id FROM run r JOIN run n ON "
 			    "n.retry_of = r.session_id WHERE r.id = $1",
-			    run_id, 1, uuid_row, next);
+			    run_id, 1, db_uuid_row, next);
 
 	if (rows <= 0)
 		return rows;
@@ -213,7 +207,7 @@ static int delete_leases(struct db *db, int64_t run_id, int64_t *left)
 		int rows = db_query(db,
 				    "SELECT id FROM lease WHERE run_id = $1 "
 				    "ORDER BY id LIMIT 1",
-				    &run, 1, uuid_row, id);
+				    &run, 1, db_uuid_row, id);
 
 		if (rows <= 0)
 			return rows;

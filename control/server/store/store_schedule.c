@@ -75,12 +75,6 @@ int store_schedule_waiting(struct store *s, int64_t after,
 			 after, true, ret);
 }
 
-static int uuid_row(const struct db_value *row, size_t columns, void *arg)
-{
-	(void)columns;
-	return str_copy(arg, UUID_TEXT_BYTES, row[0].bytes) < 0 ? -EIO : 0;
-}
-
 /* Events of schedule $1 whose run or project run is not over, with its UUID: of
  * further attempts (retries_on_failure) the one that is in progress. */
 #define IN_PROGRESS                                                  \
@@ -103,7 +97,7 @@ int store_schedule_busy(struct store *s, int64_t id,
 
 	return db_query(store_reader(s),
 			IN_PROGRESS "SELECT uuid FROM in_progress LIMIT 1",
-			&param, 1, uuid_row, ret);
+			&param, 1, db_uuid_row, ret);
 }
 
 /* ---- turns ---- */
