@@ -73,47 +73,59 @@ static const char *skip_value(const char *p, const char *end)
 	return skip_number_or_word(p, end);
 }
 
-/* Skip a comma, if one follows. */
-static const char *skip_comma(const char *p, const char *end)
+int json_text_pair(struct json_text *object, struct json_text *name,
+		   struct json_text *value)
 {
+	const char *end = object->at + object->len;
+	const char *p = skip_space(object->at, end);
+	const char *start;
+
+	/* The object begins with its bracket; the rest left by an earlier call
+	 * begins with the comma before the next member. */
+	if (p < end && (*p == '{' || *p == ','))
+		p = skip_space(p + 1, end);
+	else if (p == end || *p != '}')
+		return -EINVAL;
+	if (p < end && *p == '}')
+		return 0;
+	if (p == end || *p++ != '"')
+		return -EINVAL;
+	start = p;
+	p = skip_string(p, end);
+	if (p - 1 < start)
+		return -EINVAL;
+	*name = (struct json_text){start, (size_t)(p - 1 - start)};
 	p = skip_space(p, end);
-	return p < end && *p == ',' ? p + 1 : p;
+	if (p == end || *p++ != ':')
+		return -EINVAL;
+	start = skip_space(p, end);
+	p = skip_value(start, end);
+	*value = (struct json_text){start, (size_t)(p - start)};
+	p = skip_space(p, end);
+	*object = (struct json_text){p, (size_t)(end - p)};
+	return 1;
+}
+
+bool json_text_is(struct json_text text, const char *is)
+{
+	return text.len == strlen(is) && memcmp(text.at, is, text.len) == 0;
 }
 
 int json_text_member(struct json_text object, const char *name,
 		     struct json_text *ret)
 {
-	const char *end = object.at + object.len;
-	const char *p = skip_space(object.at, end);
-	const size_t len = strlen(name);
+	struct json_text key, value;
+	int found;
 
-	if (p == end || *p++ != '{')
-		return -EINVAL;
-	for (;;) {
-		const char *key, *key_end, *value;
-
-		p = skip_space(p, end);
-		if (p < end && *p == '}')
-			return 0;
-		if (p == end || *p++ != '"')
+	while ((found = json_text_pair(&object, &key, &value)) == 1) {
+		if (memchr(key.at, '\\', key.len))
 			return -EINVAL;
-		key = p;
-		p = skip_string(p, end);
-		key_end = p - 1;
-		if (key_end < key || memchr(key, '\\', (size_t)(key_end - key)))
-			return -EINVAL;
-		p = skip_space(p, end);
-		if (p == end || *p++ != ':')
-			return -EINVAL;
-		value = skip_space(p, end);
-		p = skip_value(value, end);
-		if ((size_t)(key_end - key) == len &&
-		    memcmp(key, name, len) == 0) {
-			*ret = (struct json_text){value, (size_t)(p - value)};
+		if (json_text_is(key, name)) {
+			*ret = value;
 			return 1;
 		}
-		p = skip_comma(p, end);
 	}
+	return found;
 }
 
 int json_text_item(struct json_text *array, struct json_text *ret)

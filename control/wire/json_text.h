@@ -7,6 +7,7 @@
 #ifndef OFFHOOK_WIRE_JSON_TEXT_H
 #define OFFHOOK_WIRE_JSON_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct buf;
@@ -18,6 +19,18 @@ struct json_text {
 	const char *at;
 	size_t len;
 };
+
+/**
+ * Take the next member of an object.
+ * @param object  in/out: the object, or the rest that the last call left
+ * @param name    between its quotation marks, escapes as they are
+ * @return 1; 0 there is none; -EINVAL not an object
+ */
+int json_text_pair(struct json_text *object, struct json_text *name,
+		   struct json_text *value);
+
+/** Whether a text is this one. */
+bool json_text_is(struct json_text text, const char *is);
 
 /**
  * Find a member of an object.

@@ -23,7 +23,7 @@ static void same(struct json_text text, json_t *tree)
 
 static void check(struct json_text text, json_t *tree)
 {
-	struct json_text rest = text, piece;
+	struct json_text rest = text, piece, key;
 	const char *name;
 	json_t *value;
 	size_t i;
@@ -36,6 +36,12 @@ static void check(struct json_text text, json_t *tree)
 		check(piece, value);
 	}
 	if (json_text_item(&rest, &piece) != 0)
+		abort();
+	rest = text;
+	for (i = 0; i < json_object_size(tree); i++)
+		if (json_text_pair(&rest, &key, &piece) != 1)
+			abort();
+	if (json_is_object(tree) && json_text_pair(&rest, &key, &piece) != 0)
 		abort();
 	json_object_foreach(tree, name, value)
 	{

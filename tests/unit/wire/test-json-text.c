@@ -88,6 +88,29 @@ static void test_items(void **state)
 	assert_int_equal(json_text_item(&none, &item), 0);
 }
 
+static void test_pairs(void **state)
+{
+	struct json_text rest =
+		of(" {\"a\" : [1], \"\\\"b\":{\"a\":2} , \"\":null }");
+	struct json_text none = of("{ }"), array = of("[1]"), name, value;
+
+	(void)state;
+	assert_int_equal(json_text_pair(&rest, &name, &value), 1);
+	is(name, "a");
+	is(value, "[1]");
+	assert_int_equal(json_text_pair(&rest, &name, &value), 1);
+	is(name, "\\\"b");
+	is(value, "{\"a\":2}");
+	assert_int_equal(json_text_pair(&rest, &name, &value), 1);
+	assert_true(json_text_is(name, ""));
+	assert_false(json_text_is(value, "nul"));
+	assert_true(json_text_is(value, "null"));
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(json_text_pair(&rest, &name, &value), 0);
+	assert_int_equal(json_text_pair(&none, &name, &value), 0);
+	assert_int_equal(json_text_pair(&array, &name, &value), -EINVAL);
+}
+
 /*
  * Text cut anywhere gives pieces within it or none (checked by the sanitizer).
  */
@@ -219,6 +242,7 @@ int main(void)
 		cmocka_unit_test(test_members),
 		cmocka_unit_test(test_names_with_escapes_are_not_compared),
 		cmocka_unit_test(test_items),
+		cmocka_unit_test(test_pairs),
 		cmocka_unit_test(test_broken_text),
 		cmocka_unit_test(test_reals_of_15_digits),
 		cmocka_unit_test(test_reals_as_jansson_prints_them),
