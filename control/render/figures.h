@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 /* Of a run; further roles are left out. */
-#define FIGURES_ROLES_MAX 16
+#define FIGURES_ROLES_MAX 32
 
 struct figure {
 	size_t n; /* 0: the figure is unknown */
@@ -67,17 +67,35 @@ double figure_average(const struct figure *f);
 bool figures_call_failed(const json_t *call);
 
 /**
- * Collect the figures of a report (render.h).
+ * Collect the figures of a report (render.h): its member `figures`, else those of its
+ * calls and registrations.
  * @return number of roles, in order of their names' first appearance
  */
 size_t figures_collect(struct role_figures roles[static FIGURES_ROLES_MAX],
 		       const json_t *report);
 
+#define FIGURES_ROLE_BYTES 256
+
+/** Figures of events that are read one by one; all zeros: of none. */
+struct figures {
+	size_t count; /* of roles */
+	struct role_figures roles[FIGURES_ROLES_MAX];
+	char names[FIGURES_ROLES_MAX][FIGURES_ROLE_BYTES];
+};
+
+/** Add an event `call` or `register`. @param event  borrowed */
+void figures_add_call(struct figures *f, const char *role, const json_t *event);
+void figures_add_registration(struct figures *f, const char *role,
+			      const json_t *event);
+
+/** The member `figures` of a report. @return new reference; NULL: no memory */
+json_t *figures_json(const struct figures *f);
+
 #define FIGURES_NOTE_BYTES 120
 
 /**
- * Say that the figures are not those of all calls: a report has the first 5000.
- * @return a sentence; "" if it has all
+ * Say that the figures are not those of all calls (`calls_omitted`, `figures_omitted`).
+ * @return a sentence; "" if they are
  */
 const char *figures_note(char text[static FIGURES_NOTE_BYTES],
 			 const json_t *report);

@@ -14,6 +14,10 @@
  *   agents         array of {role, name}
  *   shards         array as `shards` of GET /runs/ID
  *   calls_omitted  number of calls beyond those of `calls`
+ *   figures        figures_json(): those of all calls and registrations, where
+ *                  `calls` and `registrations` are only the first ones
+ *   figures_omitted
+ *                  number of calls that `figures` are not of
  *   series         array of {role, dir, measure, unit, points}
  *   messages       array of SIP messages {t_ms, role, dir, transport, peer,
  *                  line, text}

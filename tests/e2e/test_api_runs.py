@@ -59,12 +59,22 @@ class Rows:
         return self.db.execute(f"INSERT INTO run ({names}) VALUES ({marks})",
                                list(row.values())).lastrowid
 
-    def calls(self, run_id, count):
-        call = {"t": T0 * 1000000, "mono": 1, "kind": "call", "established": True}
+    def events(self, run_id, kind, events):
         self.db.executemany(
             "INSERT INTO event (run_id, lease_id, role, t_us, event_json, kind) VALUES (?,?,?,?,?,?)",
-            [(run_id, "lease", "caller", T0 * 1000000, json.dumps(call | {"call": f"caller-{i}"}),
-              "call") for i in range(count)])
+            [(run_id, "lease", "caller", T0 * 1000000,
+              json.dumps({"t": T0 * 1000000, "mono": 1, "kind": kind, **event}), kind) for event in events])
+
+    def calls(self, run_id, count):
+        """The last one is not established; the one before it has the worst figures."""
+        self.events(run_id, "call", [{
+            "call": f"caller-{i}", "established": i < count - 1, "pdd_ms": i, "streams": [{
+                "dir": "in", "mos_total": 2.5 if i == count - 2 else 4.25, "mos_scale": "nb", "loss_pct": 0.5}]}
+            for i in range(count)])
+
+    def registrations(self, run_id, count):
+        """The last one fails."""
+        self.events(run_id, "register", [{"account": f"{i}", "ok": i < count - 1, "ms": 2} for i in range(count)])
 
     def messages(self, run_id, count):
         message = {"t": T0 * 1000000, "mono": 1, "dir": "sent", "transport": "udp",
@@ -122,6 +132,7 @@ def server():
         rows.points(1, "caller", "in", "rtp_jitter", T0, [A])
         rows.db.execute("UPDATE point_block SET block = substr(block, 1, length(block) - 1) WHERE run_id = 1")
         rows.calls(5, 5003)
+        rows.registrations(5, 5001)
         rows.messages(5, 2002)
         rows.db.commit()
         rows.db.close()
@@ -399,11 +410,21 @@ def test_calls_beyond_those_of_a_report_are_counted(server):
     assert (len(data["calls"]), data["calls_omitted"]) == (5000, 3)
     page = server.request("GET", "/runs/5/report/html").text
     assert "4803 calls are left out" in page  # of a table of 200
-    note = "These figures are of the first 5000 calls; 3 further ones are not in them."
-    for kind in ("html", "markdown", "junit"):
-        assert note in server.request("GET", f"/runs/5/report/{kind}").text, kind
-        assert "further ones" not in server.request("GET", f"/runs/2/report/{kind}").text, kind
     assert "calls_omitted" not in report_data(server, 2)
+
+
+def test_figures_of_reports_are_of_all_calls(server):
+    """Of those, too, that a report does not show, and of all registrations."""
+    text = server.request("GET", "/runs/5/report/junit").text
+    figures = dict(re.findall(r'<property name="caller\.(\w+)" value="([^"]*)"', text))
+    assert figures["calls"] == "5003" and figures["established"] == "5002" and figures["failed"] == "1"
+    assert figures["registrations"] == "5001" and figures["registered"] == "5000"
+    assert float(figures["mos_min"]) == 2.5 and float(figures["pdd_max_ms"]) == 5002
+    assert float(figures["mos_avg"]) == pytest.approx((5002 * 4.25 + 2.5) / 5003, abs=0.01)
+    assert 'name="figures"' not in text
+    for kind in ("html", "markdown"):
+        text = server.request("GET", f"/runs/5/report/{kind}").text
+        assert "5003" in text and "2.50" in text and "These figures are of" not in text, kind
 
 
 def test_messages_beyond_those_of_a_report_are_counted(server):

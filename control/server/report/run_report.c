@@ -5,6 +5,7 @@
 #include "control/render/plot.h"
 #include "control/render/render.h"
 #include "control/server/compare/run_difference.h"
+#include "control/server/report/run_figures.h"
 #include "control/server/store/store_ingest.h"
 #include "control/server/store/store_project.h"
 #include "control/server/store/store_report.h"
@@ -73,19 +74,56 @@ static int set_events(struct store *store, int64_t run_id, json_t *report,
 	return set_text(report, name, &text);
 }
 
-static int set_calls(struct store *store, int64_t run_id, json_t *report)
+static int set_number(json_t *report, const char *name, int64_t value)
 {
-	int64_t total;
+	return json_object_set_new(report, name, json_integer(value)) ? -ENOMEM
+								      : 0;
+}
+
+static int set_calls(struct store *store, int64_t run_id, int64_t total,
+		     json_t *report)
+{
 	int err = set_events(store, run_id, report, "call", "calls");
 
-	if (!err)
-		err = store_report_event_count(store, run_id, "call", &total);
 	if (!err && total > REPORT_EVENTS_MAX)
-		err = json_object_set_new(
-			      report, "calls_omitted",
-			      json_integer(total - REPORT_EVENTS_MAX))
-			      ? -ENOMEM
-			      : 0;
+		err = set_number(report, "calls_omitted",
+				 total - REPORT_EVENTS_MAX);
+	return err;
+}
+
+/* The report has only the first calls, or registrations. */
+static int set_figures(struct store *store, int64_t run_id, int64_t calls,
+		       json_t *report)
+{
+	json_t *figures;
+	int err = run_figures(store, run_id, &figures);
+
+	if (!err && json_object_set_new(report, "figures", figures))
+		err = -ENOMEM;
+	if (!err && calls > REPORT_FIGURES_MAX)
+		err = set_number(report, "figures_omitted",
+				 calls - REPORT_FIGURES_MAX);
+	return err;
+}
+
+/* What happened: the first calls and registrations, and the figures of all. */
+static int set_calls_and_registrations(struct store *store, int64_t run_id,
+				       json_t *report)
+{
+	int64_t calls, registrations;
+	int err = store_report_event_count(store, run_id, "call", &calls);
+
+	if (!err)
+		err = store_report_event_count(store, run_id, "register",
+					       &registrations);
+	if (!err)
+		err = set_calls(store, run_id, calls, report);
+	if (!err)
+		err = set_events(store, run_id, report, "register",
+				 "registrations");
+	if (!err &&
+	    (calls > REPORT_EVENTS_MAX || registrations > REPORT_EVENTS_MAX))
+		err = set_figures(store, run_id, calls, report);
 	return err;
 }
 
@@ -195,10 +233,7 @@ static int collect(struct store *store, enum render_format format, json_t *run,
 		err = json_object_set_new(report, "shards", shards) ? -ENOMEM
 								    : 0;
 	if (!err)
-		err = set_calls(store, id, report);
-	if (!err)
-		err = set_events(store, id, report, "register",
-				 "registrations");
+		err = set_calls_and_registrations(store, id, report);
 	if (!err && format == RENDER_JUNIT)
 		err = set_events(store, id, report, "evidence", "evidence");
 	if (!err && strcmp(text_of(run, "status"), "failed") == 0)

@@ -16,6 +16,7 @@ struct writer;
 
 /* Ceilings of a report; records above them are counted, not shown. */
 #define REPORT_EVENTS_MAX   5000
+#define REPORT_FIGURES_MAX  200000 /* calls that figures of files are of */
 #define REPORT_MESSAGES_MAX 2000
 #define REPORT_POINTS_MAX   200000
 

@@ -1,5 +1,6 @@
 /* Reports of runs: fragments of each format, hostile texts, ceilings. */
 #include "base/buf.h"
+#include "control/render/figures.h"
 #include "control/render/render.h"
 
 #include <setjmp.h>
@@ -341,6 +342,33 @@ static void test_error_bounds_stand_beside_their_figures(void **state)
 	      none, unbounded);
 }
 
+/* Where the report has only the first calls, the figures are those of `figures`. */
+static void test_figures_of_all_calls(void **state)
+{
+	json_t *report = report_of("passed", "t", "", "x");
+	struct figures all = {.count = 0};
+	json_t *calls = json_object_get(report, "calls");
+	char role[8] = "r";
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		figures_add_call(&all, role, json_array_get(calls, 0));
+	role[0] = 's';
+	figures_add_registration(&all, role, NULL);
+	role[0] = 'x'; /* the names are copies */
+	json_object_set_new(report, "figures", figures_json(&all));
+	json_object_set_new(report, "calls_omitted", json_integer(12));
+	json_incref(report);
+	check(rendered(RENDER_JUNIT, report, 1 << 20),
+	      LIST("<property name=\"r.calls\" value=\"3\"/>",
+		   "<property name=\"s.registrations\" value=\"1\"/>"),
+	      LIST("These figures are of"));
+	json_object_set_new(report, "figures_omitted", json_integer(10));
+	check(rendered(RENDER_JUNIT, report, 1 << 20),
+	      LIST("These figures are of the first 3 calls; 10 further ones"),
+	      LIST("first 1 calls"));
+}
+
 static void test_links_are_http_only(void **state)
 {
 	json_t *report = report_of("passed", "t", "", "");
@@ -476,6 +504,7 @@ int main(void)
 		cmocka_unit_test(test_markdown_hostile_text_stays_text),
 		cmocka_unit_test(test_html_hostile_text_stays_text),
 		cmocka_unit_test(test_error_bounds_stand_beside_their_figures),
+		cmocka_unit_test(test_figures_of_all_calls),
 		cmocka_unit_test(test_links_are_http_only),
 		cmocka_unit_test(test_large_reports_are_bounded_and_say_so),
 		cmocka_unit_test(test_markdown_with_the_most_failures_fits),
