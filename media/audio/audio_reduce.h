@@ -16,8 +16,9 @@
 #define AUDIO_REDUCED_HZ 8000
 /* Delay of the output relative to the input. */
 #define AUDIO_REDUCE_DELAY_NS INT64_C(3000000)
-/* Maximum output of one packet: 120 ms, and samples held back before. */
-#define AUDIO_REDUCED_MAX (AUDIO_REDUCED_HZ * 120 / 1000 + 32)
+/* Maximum output of one packet. A codec of 8000 Hz is not reduced, and a peer may put
+ * any time into a packet. */
+#define AUDIO_REDUCED_MAX CODEC_SAMPLES_MAX
 
 struct audio_reduce;
 
@@ -30,7 +31,8 @@ struct audio_reduce *audio_reduce_free(struct audio_reduce *r);
 
 /**
  * Resample the samples of a packet.
- * @param dst    room for AUDIO_REDUCED_MAX samples, written in -1..1
+ * @param dst    room for AUDIO_REDUCED_MAX samples; those of clipped audio exceed
+ *               -1..1
  * @param count  at most CODEC_SAMPLES_MAX
  * @return samples written
  */

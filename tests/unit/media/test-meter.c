@@ -224,6 +224,26 @@ static void reduce_check(unsigned rate_hz, double hz, double *ret_dbov)
 	free(out);
 }
 
+/* A peer may send any time in one packet. */
+static void test_reduce_has_room_for_any_packet(void **state)
+{
+	static const int16_t pcm[CODEC_SAMPLES_MAX];
+	static float out[2 * CODEC_SAMPLES_MAX];
+
+	(void)state;
+	for (size_t i = 0; codec_at(i); i++) {
+		struct audio_reduce *r;
+
+		assert_int_equal(audio_reduce_new(&r, codec_at(i)->sample_hz),
+				 0);
+		for (size_t n = 1; n <= 3; n++)
+			assert_in_range(audio_reduce_add(r, out, pcm,
+							 CODEC_SAMPLES_MAX),
+					1, AUDIO_REDUCED_MAX);
+		audio_reduce_free(r);
+	}
+}
+
 static void test_reduce_keeps_the_voice_band(void **state)
 {
 	static const unsigned rates[] = {8000, 16000, 44100, 48000};
@@ -255,6 +275,7 @@ int main(void)
 		cmocka_unit_test(test_tone_is_found),
 		cmocka_unit_test(test_no_tone_in_noise_or_two_tones),
 		cmocka_unit_test(test_tones_are_listed),
+		cmocka_unit_test(test_reduce_has_room_for_any_packet),
 		cmocka_unit_test(test_reduce_keeps_the_voice_band),
 	};
 
