@@ -172,10 +172,15 @@ static void decoder_free(void *decoder)
 static int decode(const struct codec *codec, void *decoder, int16_t *dst,
 		  size_t max, const uint8_t *payload, size_t bytes)
 {
-	int count = opus_decode(decoder, payload, (opus_int32)bytes, dst,
-				(int)max, 0);
+	int count;
 
 	(void)codec;
+	/* opus_decode() takes no data for a lost packet, and conceals `max`
+	 * samples; a packet has at least one byte (RFC 6716 section 3.1) */
+	if (bytes == 0)
+		return -EBADMSG;
+	count = opus_decode(decoder, payload, (opus_int32)bytes, dst, (int)max,
+			    0);
 	return count < 0 ? -EBADMSG : count;
 }
 

@@ -351,6 +351,26 @@ static void check_clock(const struct codec *codec)
 	fail_msg("%s: the jitter says that the clock is wrong", codec->name);
 }
 
+/* It is no packet of silence, and nothing that was lost. */
+static void test_codec_empty_payload_has_no_samples(void **state)
+{
+	const uint8_t empty[1] = {0};
+	int16_t dst[CODEC_SAMPLES_MAX];
+
+	(void)state;
+	for (size_t i = 0; codec_at(i); i++) {
+		const struct codec *codec = codec_at(i);
+		void *decoder = NULL;
+
+		if (codec->decoder_new)
+			assert_int_equal(codec->decoder_new(&decoder), 0);
+		assert_true(codec->decode(codec, decoder, dst,
+					  CODEC_SAMPLES_MAX, empty, 0) <= 0);
+		if (codec->decoder_free)
+			codec->decoder_free(decoder);
+	}
+}
+
 static void test_codec_calls_with_own_payload_types(void **state)
 {
 	(void)state;
@@ -368,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_codec_opus_honours_fmtp),
 		cmocka_unit_test(test_codec_g722_is_that_of_itu),
 		cmocka_unit_test(test_codec_garbage_is_survived),
+		cmocka_unit_test(test_codec_empty_payload_has_no_samples),
 		cmocka_unit_test(test_codec_calls_with_own_payload_types),
 	};
 
