@@ -3,10 +3,10 @@
 
 #include "media/audio/prompt.h"
 #include "media/audio/resample.h"
+#include "media/audio/sound_file.h"
 
 #include <errno.h>
 #include <math.h>
-#include <sndfile.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -158,7 +158,7 @@ int prompt_load(struct prompt_samples *ret, int fd)
 
 	if (fstat(fd, &st) == 0 && st.st_size == 0)
 		return -ENODATA;
-	file = sf_open_fd(fd, SFM_READ, &info, 0);
+	file = sound_file_open(&fd, SFM_READ, &info);
 	if (!file)
 		return -EILSEQ;
 	if (info.frames <= 0)

@@ -3,9 +3,9 @@
 #include "base/clock.h"
 #include "media/audio/prompt_load.h"
 #include "media/audio/resample.h"
+#include "media/audio/sound_file.h"
 
 #include <errno.h>
-#include <sndfile.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ static int samples_write(int fd, const int16_t *pcm, size_t count)
 		.format = SF_FORMAT_WAV | SF_FORMAT_PCM_16,
 	};
 	int16_t part[PART_FRAMES * CHANNELS];
-	SNDFILE *file = sf_open_fd(fd, SFM_WRITE, &info, 0);
+	SNDFILE *file = sound_file_open(&fd, SFM_WRITE, &info);
 	int err = file ? 0 : -EIO;
 
 	for (size_t at = 0; !err && at < count; at += PART_FRAMES) {

@@ -1,6 +1,7 @@
 #include "base/clock.h"
 #include "media/audio/g711.h"
 #include "media/audio/prompt.h"
+#include "media/audio/prompt_load.h"
 #include "media/audio/prompt_work.h"
 #include "media/audio/resample.h"
 #include "prompt_rig.h"
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -281,6 +283,21 @@ static void test_prompt_bad_files_are_refused(void **state)
 	prompt_cache_free(cache);
 }
 
+/* libsndfile 1.2.0 closes the descriptor of a file that it cannot read: whoever
+ * closes it again closes a socket that another thread has opened since. */
+static void test_prompt_leaves_the_descriptor_open(void **state)
+{
+	static const char text[] = "RIFF, said the duck; no audio here";
+	struct prompt_samples p;
+	int fd = memfd_create("prompt", MFD_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(write(fd, text, sizeof(text)), sizeof(text));
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	assert_int_equal(prompt_load(&p, fd), -EILSEQ);
+	assert_int_equal(close(fd), 0);
+}
+
 static void test_resample_loop_has_no_seam(void **state)
 {
 	/* 100 whole periods: the loop is a continuous tone */
@@ -469,6 +486,7 @@ int main(void)
 		file_test(test_prompt_same_file_is_shared),
 		cmocka_unit_test(test_prompt_tones_are_audible),
 		file_test(test_prompt_bad_files_are_refused),
+		cmocka_unit_test(test_prompt_leaves_the_descriptor_open),
 		cmocka_unit_test(test_resample_loop_has_no_seam),
 	};
 
