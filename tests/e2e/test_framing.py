@@ -93,6 +93,7 @@ BAD = {
     "LF alone": ("Content-Length: 16\n", ONE),
     "LF alone in a value": (f"X: y\nTransfer-Encoding: chunked\r\n{LENGTH}", CHUNKED),
     "CR alone in a value": (f"X: y\rContent-Length: 300\r\n{LENGTH}", ONE),
+    "NUL in place of the last CR": (f"{LENGTH}X: a\0b\n\n", ONE),
     "NUL in a value": (f"X: a\0b\r\n{LENGTH}", ONE),
     "a control character in a value": (f"X: a\x01b\r\n{LENGTH}", ONE),
 }
@@ -137,8 +138,14 @@ def test_ambiguous_request_is_refused(server, case, pieces):
 @pytest.mark.parametrize("data", [
     "{method} {path} HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked"
     "\r\n\r\n", "{method} {path} HTTP/1.1\nHost: x\r\n\r\n",
-    "{method} {path} b HTTP/1.1\r\nHost: x\r\n\r\n"],
-    ids=["chunked in HTTP/1.0", "LF behind the request line", "a blank in the address"])
+    "{method} {path} b HTTP/1.1\r\nHost: x\r\n\r\n", "{method} {path}?a=b c HTTP/1.1\r\nHost: x\r\n\r\n",
+    "{method} {path}?a\tb HTTP/1.1\r\nHost: x\r\n\r\n", "{method} {path}\x0b HTTP/1.1\r\nHost: x\r\n\r\n",
+    "{method} {path}\r HTTP/1.1\r\nHost: x\r\n\r\n",
+    "{method}( {path} HTTP/1.1\r\nHost: x\r\n\r\n", "{method}\0b {path} HTTP/1.1\r\nHost: x\r\n\r\n",
+    "{method} {path}\0 HTTP/1.1\r\nHost: x\r\n\r\n", "{method} {path}?a\0b HTTP/1.1\r\nHost: x\r\n\r\n"],
+    ids=["chunked in HTTP/1.0", "LF behind the request line", "a blank in the address", "a blank in the query",
+         "a tab in the query", "a vertical tab in the address", "CR alone in the address", "a method that is no token",
+         "NUL in the method", "NUL behind the address", "NUL in the query"])
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
 def test_request_line_and_version(server, data, method):
     data = data.format(method=method, path=PROJECTS)

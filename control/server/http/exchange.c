@@ -22,30 +22,32 @@
  * deprecated from the beginning. */
 #define DEPRECATED_SINCE "@1795219200"
 
-int exchange_new(struct exchange **ret, const struct http_params *params,
-		 const char *address, struct MHD_Connection *connection,
-		 const char *method, const char *raw_path)
+struct exchange *exchange_new(const char *target)
 {
-	struct exchange *x;
+	struct exchange *x = calloc(1, sizeof(*x));
 
-	x = calloc(1, sizeof(*x));
 	if (!x)
-		return -ENOMEM;
+		return NULL;
+	x->spool_fd = -1;
+	framing_look(&x->target, target);
+	return x;
+}
+
+int exchange_begin(struct exchange *x, const struct http_params *params,
+		   const char *address, struct MHD_Connection *connection,
+		   const char *method, const char *raw_path)
+{
 	x->raw_path = strdup(raw_path);
-	if (!x->raw_path) {
-		free(x);
+	if (!x->raw_path)
 		return -ENOMEM;
-	}
 	if (str_copy(x->method, sizeof(x->method), method))
 		str_copy(x->method, sizeof(x->method), "?"); /* 405 */
 	x->params = params;
 	x->address = address;
 	x->connection = connection;
 	x->started_ns = clock_mono_ns();
-	x->spool_fd = -1;
 	x->upload_rule = admit_upload(x);
 	buf_init(&x->body, params->body_bytes);
-	*ret = x;
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "control/server/http/client.h"
+#include "control/server/http/framing.h"
 #include "control/server/http/http_params.h"
 #include "control/server/http/queue.h"
 #include "control/server/request/body.h"
@@ -23,9 +24,10 @@ struct exchange {
 	const char *address; /* where the server listens */
 
 	/* HTTP thread until it is queued, then the worker that took it */
+	struct framing_target target; /* valid until exchange_begin() */
 	struct MHD_Connection *connection;
 	char method[16];
-	char *raw_path;
+	char *raw_path;  /* NULL: not begun */
 	bool needs_host; /* HTTP/1.1 */
 	bool last;       /* the connection is closed after the response */
 	struct buf body;
@@ -71,13 +73,21 @@ enum served {
 };
 
 /**
- * Make the exchange of a new request.
+ * Make the exchange of a request whose request line was received.
  * Thread: HTTP.
- * @return 0; -ENOMEM
+ * @param target  in libmicrohttpd's buffer, borrowed
+ * @return NULL: out of memory
  */
-int exchange_new(struct exchange **ret, const struct http_params *params,
-		 const char *address, struct MHD_Connection *connection,
-		 const char *method, const char *raw_path);
+struct exchange *exchange_new(const char *target);
+
+/**
+ * Begin it: all header fields were received.
+ * Thread: HTTP.
+ * @return 0; -ENOMEM: it is not begun
+ */
+int exchange_begin(struct exchange *x, const struct http_params *params,
+		   const char *address, struct MHD_Connection *connection,
+		   const char *method, const char *raw_path);
 /** Accepts NULL. @return NULL */
 struct exchange *exchange_free(struct exchange *x);
 

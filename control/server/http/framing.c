@@ -46,27 +46,51 @@ static bool is_value(const char *value)
  * - a line with a NUL, which it cuts there;
  * - a folded line, which it appends to the preceding NAME ("A: 5", " b" becomes
  *   "Ab: 5");
- * - a line that begins with a colon, which it takes for the end of the headers.
+ * - a line that begins with a colon, which it takes for the end of the headers;
+ * - a method or a target with a NUL, which it cuts there.
  * From 1.0 on its strict level refuses them (start_daemon()).
  *
  * The library keeps the headers in its receive buffer and overwrites the ends
  * of the method, version, names and values with 0. So valid headers follow each
  * other in memory without a gap: name, colon, blanks, value, CR LF, and at the
- * end another CR LF. Folded names are stored elsewhere.
+ * end another CR LF. Folded names are stored elsewhere. What cannot be seen:
+ * - NUL LF in place of CR LF;
+ * - of the last CR LF CR LF four octets of NUL, colon, CR and LF, like CR LF colon LF;
+ * - a line before the request line that begins with NUL.
+ * A proxy forwards none of them: it has to refuse a NUL in a header or make a blank
+ * of it (RFC 9110 section 5.5), and to refuse a header without a name.
  */
 #if MHD_VERSION < 0x00097701
 #define CRLF 2
 
+/* The method, the target and the version follow each other likewise. */
+static bool is_one_line(const struct request_line *r)
+{
+	const char *at = r->method + strlen(r->method) + 1;
+
+	while (at < r->target->at && *at == ' ')
+		at++;
+	return at == r->target->at && at + r->target->bytes + 1 == r->version;
+}
+
 static void begin_lines(struct headers *h, struct MHD_Connection *connection,
-			const char *method, const char *version)
+			const struct request_line *request)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
 		connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
 
 	if (!info)
 		return;
-	h->at = (uintptr_t)version + strlen(version) + CRLF;
-	h->end = (uintptr_t)method + info->header_size;
+	h->at = (uintptr_t)request->version + strlen(request->version) + CRLF;
+	h->end = (uintptr_t)request->method + info->header_size;
+}
+
+/* Other octets than the end of a line stay: what is behind a NUL or a colon. */
+static bool is_overwritten(uintptr_t at)
+{
+	static const char zeros[CRLF];
+
+	return memcmp((const char *)at, zeros, CRLF) == 0;
 }
 
 static bool next_line(struct headers *h, const char *name, const char *value)
@@ -82,21 +106,26 @@ static bool next_line(struct headers *h, const char *name, const char *value)
 	if (at != (uintptr_t)value)
 		return false;
 	h->at = at + strlen(value) + CRLF;
-	return true;
+	return h->at <= h->end && is_overwritten(h->at - CRLF);
 }
 
 static bool is_last_line(const struct headers *h)
 {
-	return h->at + CRLF == h->end;
+	return h->at + CRLF == h->end && is_overwritten(h->at);
 }
 #else
+static bool is_one_line(const struct request_line *r)
+{
+	(void)r;
+	return true;
+}
+
 static void begin_lines(struct headers *h, struct MHD_Connection *connection,
-			const char *method, const char *version)
+			const struct request_line *request)
 {
 	(void)h;
 	(void)connection;
-	(void)method;
-	(void)version;
+	(void)request;
 }
 
 static bool next_line(struct headers *h, const char *name, const char *value)
@@ -148,13 +177,25 @@ static enum MHD_Result on_header(void *arg, enum MHD_ValueKind kind,
 	return h->wrong ? MHD_NO : MHD_YES;
 }
 
+void framing_look(struct framing_target *ret, const char *target)
+{
+	ret->at = target;
+	ret->bytes = strlen(target);
+	/* RFC 9112 section 3 */
+	ret->blank = strpbrk(target, " \t\v\f\r") != NULL;
+}
+
 void framing_check(struct framing *ret, struct MHD_Connection *connection,
 		   const struct request_line *request)
 {
 	struct headers h = {.wrong = NULL};
 
-	begin_lines(&h, connection, request->method, request->version);
-	if (strpbrk(request->path, " \t"))
+	begin_lines(&h, connection, request);
+	if (!is_one_line(request))
+		h.wrong = "the request line holds a NUL";
+	else if (!is_token(request->method))
+		h.wrong = "the method is no token";
+	else if (request->target->blank)
 		h.wrong = "there is a blank in the address";
 	if (!h.wrong)
 		MHD_get_connection_values(connection, MHD_HEADER_KIND,

@@ -341,6 +341,16 @@ static struct peer *peer_of(struct MHD_Connection *connection)
 	return info ? info->socket_context : NULL;
 }
 
+/* Called once for the request line. @return the context of on_request(); NULL: out
+ * of memory */
+static void *on_target(void *cls, const char *target,
+		       struct MHD_Connection *connection)
+{
+	(void)cls;
+	(void)connection;
+	return exchange_new(target);
+}
+
 /* Called once for the headers, then with each piece of the body, then at its
  * end, and again after a resume. */
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
@@ -350,16 +360,19 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 {
 	struct http *http = cls;
 	struct exchange *x = *context;
-	const struct request_line request = {method, url, version};
 	enum MHD_Result result;
 
-	if (!x) {
-		if (exchange_new(&x, &http->params, http->address, connection,
-				 method, url))
+	if (!x)
+		return MHD_NO;
+	if (!x->raw_path) {
+		const struct request_line request = {method, &x->target,
+						     version};
+
+		if (exchange_begin(x, &http->params, http->address, connection,
+				   method, url))
 			return MHD_NO;
 		atomic_fetch_add_explicit(&http->active, 1,
 					  memory_order_relaxed);
-		*context = x;
 		x->needs_host = strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
 		peers_busy(http->peers, peer_of(connection));
 		return begin(http, x, &request);
@@ -382,13 +395,14 @@ static void on_completed(void *cls, struct MHD_Connection *connection,
 			 void **context, enum MHD_RequestTerminationCode reason)
 {
 	struct http *http = cls;
-	struct exchange *x;
+	struct exchange *x = *context;
 
 	(void)reason;
-	if (!*context)
+	if (!x || !x->raw_path) {
+		*context = exchange_free(x);
 		return;
+	}
 	peers_idle(http->peers, peer_of(connection));
-	x = *context;
 	count_answer(http, x);
 	if (x->upload_counted)
 		atomic_fetch_sub_explicit(&http->uploads, 1,
@@ -489,7 +503,8 @@ static int start_daemon(struct http *http)
 		(size_t)CONNECTION_MEMORY_BYTES, MHD_OPTION_NOTIFY_COMPLETED,
 		on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
 		http, MHD_OPTION_UNESCAPE_CALLBACK, keep_escaped, NULL,
-		STRICT_OPTION, STRICT_LEVEL,
+		MHD_OPTION_URI_LOG_CALLBACK, on_target, NULL, STRICT_OPTION,
+		STRICT_LEVEL,
 		/* plain HTTP: the options end here */
 		p->secure ? MHD_OPTION_HTTPS_CERT_CALLBACK2 : MHD_OPTION_END,
 		tls_retrieve, MHD_OPTION_HTTPS_PRIORITIES, priorities,
