@@ -36,6 +36,7 @@ enum kind {
 	KIND_SECOND,  /* a second ends */
 	KIND_SOURCE,  /* the source restarts: its counters are in the payload */
 	KIND_ALONE,   /* to a decoder without a direction, with less room */
+	KIND_FMTP,    /* what a receiver asks for */
 };
 
 struct source {
@@ -246,6 +247,21 @@ static void restart(struct source *s, const uint8_t *data, size_t bytes)
 	s->ts = be32(data + 2);
 }
 
+/* A codec's rtpmap is found by itself, and numbers have a ceiling. */
+static void fmtp(const uint8_t *data, size_t bytes)
+{
+	char *text = strndup((const char *)data, bytes);
+	struct codec_settings s;
+
+	check(text != NULL);
+	codec_settings_parse(&s, text);
+	check(s.max_playback_hz <= 1000000 && s.max_bitrate <= 1000000);
+	for (size_t i = 0; codec_at(i); i++)
+		check(codec_by_rtpmap(codec_at(i)->rtpmap,
+				      codec_at(i)->clock_hz) == codec_at(i));
+	free(text);
+}
+
 static void take(struct run *r, const uint8_t *record, const uint8_t *data,
 		 size_t bytes)
 {
@@ -279,6 +295,8 @@ static void take(struct run *r, const uint8_t *record, const uint8_t *data,
 		second(r);
 	else if (kind == KIND_SOURCE)
 		restart(s, data, bytes);
+	else if (kind == KIND_FMTP)
+		fmtp(data, bytes);
 	else
 		alone(r, data, bytes);
 }
