@@ -31,6 +31,7 @@ enum credential {
 	CREDENTIAL_KEY = 1,     /* of the right read */
 	CREDENTIAL_SESSION = 2, /* of a user with that right */
 	CREDENTIAL_CSRF = 4,
+	CREDENTIAL_ADMIN = 8, /* a key of the right admin, instead */
 };
 
 struct server {
@@ -41,8 +42,8 @@ struct server {
 	struct http_params params;
 	struct store *store;
 	struct MHD_Daemon *daemon;
-	char key[256], cookie[128], csrf[96]; /* headers */
-	unsigned credentials;                 /* of the input */
+	char key[256], admin[256], cookie[128], csrf[96]; /* headers */
+	unsigned credentials;                             /* of the input */
 };
 
 static void check(bool holds)
@@ -128,7 +129,8 @@ static void check_right(const struct server *s, const struct exchange *x)
 	const unsigned c = s->credentials;
 
 	check(x->route != NULL);
-	if (x->route->right == RIGHT_NONE)
+	if (x->route->right == RIGHT_NONE ||
+	    (c & CREDENTIAL_ADMIN && x->route->right != RIGHT_AGENT))
 		return;
 	check(c & (CREDENTIAL_KEY | CREDENTIAL_SESSION));
 	check(x->route->right <= RIGHT_READ);
@@ -212,20 +214,27 @@ static void server_remove(void)
 	temp_remove(&server.temp);
 }
 
-static void credentials_make(struct server *s)
+static void key_make(struct server *s, const char *right, char header[256])
 {
 	char public_key[PUBLIC_KEY_BYTES], secret[SECRET_TOKEN_BYTES];
 	char pair[sizeof(public_key) + sizeof(secret)], base64[128];
-	char csrf[SESSION_CSRF_BYTES];
 	int64_t id;
 
-	check(store_key_create(s->store, "k", "read", 0, public_key, secret,
+	check(store_key_create(s->store, right, right, 0, public_key, secret,
 			       &id) == 0);
 	str_print(pair, sizeof(pair), "%s:%s", public_key, secret);
 	sodium_bin2base64(base64, sizeof(base64), (unsigned char *)pair,
 			  strlen(pair), sodium_base64_VARIANT_ORIGINAL);
-	str_print(s->key, sizeof(s->key), "Authorization: Basic %s\r\n",
-		  base64);
+	str_print(header, 256, "Authorization: Basic %s\r\n", base64);
+}
+
+static void credentials_make(struct server *s)
+{
+	char secret[SECRET_TOKEN_BYTES], csrf[SESSION_CSRF_BYTES];
+	int64_t id;
+
+	key_make(s, "read", s->key);
+	key_make(s, "admin", s->admin);
 	check(store_user_put(s->store, "u", "x", "read", &id) == 0);
 	check(store_session_begin(s->store, id, secret) == 0);
 	str_print(s->cookie, sizeof(s->cookie),
@@ -304,13 +313,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		server_start(s);
 	if (size < 1)
 		return 0;
-	head = malloc(size + sizeof(s->key) + sizeof(s->cookie) +
+	head = malloc(size + sizeof(s->admin) + sizeof(s->cookie) +
 		      sizeof(s->csrf));
 	check(head != NULL);
 	s->credentials = data[0];
 	size--;
 	memcpy(head, data + 1, size);
-	if (s->credentials & CREDENTIAL_KEY)
+	if (s->credentials & CREDENTIAL_ADMIN)
+		size = add(head, size, s->admin);
+	else if (s->credentials & CREDENTIAL_KEY)
 		size = add(head, size, s->key);
 	if (s->credentials & CREDENTIAL_SESSION)
 		size = add(head, size, s->cookie);
