@@ -99,6 +99,13 @@ static int open_with(struct session_key *key, uint8_t *data, size_t *bytes,
 		    : srtp_context_unprotect(key->context, data, bytes);
 }
 
+/* No packet of this key. What is too short for its suite may be long enough for
+ * the suite of another key. */
+static bool is_refused(int err)
+{
+	return err == -EACCES || err == -EBADMSG;
+}
+
 int rx_secure_open(struct rx_socket *from, uint8_t *data, size_t *bytes,
 		   bool rtcp, int64_t now_ns)
 {
@@ -107,7 +114,8 @@ int rx_secure_open(struct rx_socket *from, uint8_t *data, size_t *bytes,
 	bool rekeying = rx_secure_rekeying(from, now_ns);
 	/* the newest is valid longest */
 	bool replaced = replaced_valid(keys, 0, now_ns);
-	int err = -EACCES;
+	bool whole = false; /* for the suite of at least one key */
+	int err = -EBADMSG;
 
 	if (!keys->key && !replaced)
 		return -ENOKEY;
@@ -116,15 +124,22 @@ int rx_secure_open(struct rx_socket *from, uint8_t *data, size_t *bytes,
 	/* AES-GCM overwrites what it cannot verify */
 	if (replaced || rekeying)
 		memcpy(copy, data, *bytes);
-	if (keys->key)
+	if (keys->key) {
 		err = open_with(keys->key, data, bytes, rtcp);
-	for (size_t i = 0; i < KEYS_REPLACED_MAX && err == -EACCES; i++) {
+		whole = err != -EBADMSG;
+	}
+	for (size_t i = 0; i < KEYS_REPLACED_MAX && is_refused(err); i++) {
 		if (!replaced_valid(keys, i, now_ns))
 			continue;
 		memcpy(data, copy, *bytes);
 		err = open_with(keys->replaced[i].key, data, bytes, rtcp);
+		whole = whole || err != -EBADMSG;
 	}
-	if (err == -EACCES && (replaced || rekeying))
+	if (!is_refused(err))
+		return err;
+	if (replaced || rekeying)
 		memcpy(data, copy, *bytes); /* another key may fit */
-	return err == -EACCES && !keys->key ? -ENOKEY : err;
+	if (!keys->key)
+		return -ENOKEY;
+	return whole || rekeying ? -EACCES : -EBADMSG;
 }

@@ -65,7 +65,8 @@ bool rx_secure_keyed(const struct rx_socket *socket);
  * @param data  in/out; as before on -EACCES while rx_secure_rekeying()
  * @param rtcp  SRTCP; else SRTP
  * @return 0; -EALREADY a replay (decrypted); -EACCES not authentic; -EBADMSG
- *         no such packet; -ENOKEY there is no key yet
+ *         no such packet for any key, and not rx_secure_rekeying(); -ENOKEY
+ *         there is no key yet
  */
 int rx_secure_open(struct rx_socket *from, uint8_t *data, size_t *bytes,
 		   bool rtcp, int64_t now_ns);

@@ -423,22 +423,27 @@ static void port_close(struct port *p)
 	free(p->session);
 }
 
-/* @param generation  -1: the key is not known yet */
-static void port_settle(struct port *p, int generation, int64_t now_ns)
+/* @param crypto  NULL: the key is not known yet */
+static void port_apply(struct port *p, const struct media_crypto *crypto,
+		       int64_t now_ns)
 {
 	struct rx_command c = {.encrypted = true};
 
-	if (generation < 0) {
+	if (!crypto)
 		session_keys_none(&p->keys);
-	} else {
-		const struct media_crypto crypto =
-			crypto_make((unsigned)generation);
-
+	else
 		assert_int_equal(session_keys_get(&c.keys[SOCKET_RTP], &p->keys,
-						  &crypto, p->library),
+						  crypto, p->library),
 				 0);
-	}
 	rx_secure_apply(p->session, &c, now_ns);
+}
+
+/* @param generation  -1: the key is not known yet */
+static void port_settle(struct port *p, int generation, int64_t now_ns)
+{
+	const struct media_crypto crypto = crypto_make((unsigned)generation);
+
+	port_apply(p, generation < 0 ? NULL : &crypto, now_ns);
 }
 
 /*
@@ -550,6 +555,48 @@ static void test_rekey_that_is_not_answered(void **state)
 	assert_false(rx_secure_rekeying(p.socket, 2 * NS_PER_S));
 	port_close(&p);
 	srtp_dealloc(tx);
+}
+
+/*
+ * A packet with a payload of 4 bytes, as of telephone events, and a tag of 4 bytes
+ * is too short for the suite of another key, but not for its own.
+ */
+static void test_short_packet_of_another_suite(void **state)
+{
+	const struct media_crypto longer = {
+		.suite = MEDIA_SRTP_AEAD_AES_128_GCM};
+	const struct media_crypto own = {
+		.suite = MEDIA_SRTP_AES_CM_128_HMAC_SHA1_32};
+	uint8_t sent[64] = {0x80}, data[64];
+	size_t sent_bytes = RTP_HEADER_BYTES + 4, bytes;
+	struct srtp_context *tx;
+	struct port p;
+
+	port_open(&p, *state);
+	assert_int_equal(srtp_context_new(&tx, &own, p.library), 0);
+	assert_int_equal(
+		srtp_context_protect(tx, sent, &sent_bytes, sizeof(sent)), 0);
+	memcpy(data, sent, sizeof(data));
+	bytes = sent_bytes;
+	port_apply(&p, &longer, 0);
+	assert_int_equal(rx_secure_open(p.socket, data, &bytes, false, 0),
+			 -EBADMSG);
+	/* it waits for the next key, as a longer one would */
+	rx_secure_rekey(p.session, 0);
+	assert_int_equal(rx_secure_open(p.socket, data, &bytes, false, 0),
+			 -EACCES);
+	port_apply(&p, NULL, 0);
+	assert_int_equal(rx_secure_open(p.socket, data, &bytes, false, 0),
+			 -ENOKEY);
+	assert_int_equal(bytes, sent_bytes);
+	assert_memory_equal(data, sent, sizeof(data));
+	/* its key has been replaced */
+	port_apply(&p, &own, 0);
+	port_apply(&p, &longer, 0);
+	assert_int_equal(rx_secure_open(p.socket, data, &bytes, false, 0), 0);
+	assert_int_equal(bytes, RTP_HEADER_BYTES + 4);
+	port_close(&p);
+	srtp_context_free(tx);
 }
 
 /* The peer offers a new key and uses it before it is in force here. */
@@ -733,6 +780,7 @@ int main(void)
 		TEST(test_key_before_while_none_is_known),
 		TEST(test_keys_replaced_at_once),
 		TEST(test_rekey_that_is_not_answered),
+		TEST(test_short_packet_of_another_suite),
 		TEST(test_new_key_of_the_peer),
 		TEST(test_settled_again_is_the_same_key),
 		TEST(test_settled_plain),
