@@ -20,6 +20,10 @@
 #define UDP            17 /* REQUESTED-TRANSPORT */
 #define FAMILY_IPV6    2  /* REQUESTED-ADDRESS-FAMILY (RFC 8656 section 18.6) */
 
+/* A request has at most so many bytes beside its user name, realm and nonce: header, their
+ * headers and padding, XOR-PEER-ADDRESS, MESSAGE-INTEGRITY, and five numbers */
+#define OTHER_BYTES (20 + 3 * (4 + 3) + 24 + 24 + 5 * 8)
+
 #define TURN_KEY_BYTES 16 /* MD5: RFC 8489 9.2.2 */
 
 /* A transaction with the server. */
@@ -231,7 +235,16 @@ static bool key_make(struct turn *t)
 	return good;
 }
 
-/* Send a request again with the realm and nonce of a 401 or 438 (RFC 8489 section 9.2.5).
+/* Can any request be written with these? */
+static bool texts_fit(const struct turn *t, const char *realm,
+		      const char *nonce)
+{
+	return strlen(t->username) + strlen(realm) + strlen(nonce) <=
+	       STUN_MESSAGE_BYTES - OTHER_BYTES;
+}
+
+/* Send a request again with the realm and nonce of a 401 or 438 (RFC 8489 section 9.2.5),
+ * or fail if they are too long.
  * @param m  an error response
  * @return false: it is another error, or there were CHALLENGES_MAX of them */
 static bool request_challenged(struct turn *t, struct turn_request *r,
@@ -242,8 +255,13 @@ static bool request_challenged(struct turn *t, struct turn_request *r,
 
 	if (!(m->error == 438 || (m->error == 401 && (first || peer))) ||
 	    !m->realm || !m->nonce || !t->username[0] ||
-	    ++r->challenges > CHALLENGES_MAX ||
-	    str_copy(t->realm, sizeof(t->realm), m->realm) ||
+	    ++r->challenges > CHALLENGES_MAX)
+		return false;
+	if (!texts_fit(t, m->realm, m->nonce)) {
+		fail(t, "the realm and nonce of the TURN server are too long");
+		return true;
+	}
+	if (str_copy(t->realm, sizeof(t->realm), m->realm) ||
 	    str_copy(t->nonce, sizeof(t->nonce), m->nonce) || !key_make(t))
 		return false;
 	request_begin(t, r, peer, r->method);

@@ -233,6 +233,32 @@ static void test_stun_mapped(void **state)
 	turn_free(s.t);
 }
 
+/* A nonce with which no request could be written: the client says so at once. */
+static void test_turn_challenge_too_long(void **state)
+{
+	char username[TURN_USER_BYTES], nonce[701];
+	struct server s = {.now_ns = NS_PER_S, .nonce = nonce};
+	const struct turn_params params = {
+		.username = username,
+		.password = "secret",
+		.send = send_h,
+		.arg = &s,
+	};
+	(void)state;
+
+	memset(username, 'u', sizeof(username));
+	memset(nonce, 'n', sizeof(nonce));
+	username[sizeof(username) - 1] = nonce[sizeof(nonce) - 1] = '\0';
+	assert_int_equal(turn_new(&s.t, &params), 0);
+	run_s(&s, 1);
+	assert_int_equal(turn_state(s.t), TURN_FAILED);
+	assert_string_equal(
+		turn_reason(s.t),
+		"the realm and nonce of the TURN server are too long");
+	assert_int_equal(s.asked, 1);
+	turn_free(s.t);
+}
+
 static void test_turn_life(void **state)
 {
 	struct media_addr peer = rig_addr("192.0.2.2", 6000);
@@ -413,6 +439,7 @@ int main(void)
 		cmocka_unit_test(test_frame_indication),
 		cmocka_unit_test(test_frame_others),
 		cmocka_unit_test(test_stun_mapped),
+		cmocka_unit_test(test_turn_challenge_too_long),
 		cmocka_unit_test(test_turn_life),
 		cmocka_unit_test(test_turn_refused),
 		cmocka_unit_test(test_turn_challenged_for_ever),
