@@ -54,6 +54,12 @@ static unsigned cseq_of(struct peer *peer)
 	return (unsigned)strtoul(text, NULL, 10);
 }
 
+static void expect_cseq(struct peer *peer, unsigned cseq, const char *what)
+{
+	if (cseq_of(peer) != cseq)
+		snprintf(peer->fail, sizeof(peer->fail), "%s", what);
+}
+
 static void expect_rack(struct peer *peer, unsigned rseq, unsigned cseq)
 {
 	char text[64];
@@ -74,8 +80,7 @@ static void script_caller(struct peer *peer)
 	answer_invite(peer, 180, RELIABLE(5), NULL);
 	peer_expect(peer, "PRACK sip:peer@127.0.0.1:");
 	expect_rack(peer, 5, cseq);
-	if (cseq_of(peer) != cseq + 1)
-		snprintf(peer->fail, sizeof(peer->fail), "CSeq of PRACK");
+	expect_cseq(peer, cseq + 1, "CSeq of PRACK");
 	/* challenged: sent again with credentials */
 	peer_reply(peer, 401, "Unauthorized",
 		   "WWW-Authenticate: Digest realm=\"r\", nonce=\"n\"\r\n",
@@ -96,8 +101,7 @@ static void script_caller(struct peer *peer)
 	answer_invite(peer, 200, NULL, NULL);
 	peer_expect(peer, "ACK ");
 	bye(peer);
-	if (cseq_of(peer) != cseq + 4)
-		snprintf(peer->fail, sizeof(peer->fail), "CSeq of BYE");
+	expect_cseq(peer, cseq + 4, "CSeq of BYE");
 }
 
 static void test_caller_acknowledges(void **state)
@@ -217,11 +221,9 @@ static void script_crossed(struct peer *peer)
 	peer_reply(peer, 200, "OK", NULL, NULL);
 	answer_invite(peer, 200, NULL, peer_sdp);
 	peer_expect(peer, "ACK ");
-	if (cseq_of(peer) != cseq)
-		snprintf(peer->fail, sizeof(peer->fail), "CSeq of ACK");
+	expect_cseq(peer, cseq, "CSeq of ACK");
 	bye(peer);
-	if (cseq_of(peer) != cseq + 3)
-		snprintf(peer->fail, sizeof(peer->fail), "CSeq of BYE");
+	expect_cseq(peer, cseq + 3, "CSeq of BYE");
 }
 
 static void hangup_in_progress(struct world *world, struct sip_call *call,
@@ -264,17 +266,14 @@ static void script_challenged_late(struct peer *peer)
 	answer_invite(peer, 200, NULL, peer_sdp);
 	peer_expect(peer, "ACK ");
 	peer_expect(peer, "BYE ");
-	if (cseq_of(peer) != cseq + 2)
-		snprintf(peer->fail, sizeof(peer->fail), "CSeq of BYE");
+	expect_cseq(peer, cseq + 2, "CSeq of BYE");
 	keep_invite(peer); /* the BYE, which is answered last */
 	memcpy(peer->in, prack, sizeof(peer->in));
 	peer_reply(peer, 401, "Unauthorized",
 		   "WWW-Authenticate: Digest realm=\"r\", nonce=\"n\"\r\n",
 		   NULL);
 	peer_expect(peer, "PRACK ");
-	if (cseq_of(peer) != cseq + 3)
-		snprintf(peer->fail, sizeof(peer->fail),
-			 "CSeq of the second PRACK");
+	expect_cseq(peer, cseq + 3, "CSeq of the second PRACK");
 	peer_reply(peer, 200, "OK", NULL, NULL);
 	answer_invite(peer, 200, NULL, NULL);
 }
@@ -320,8 +319,7 @@ static void script_both_answer(struct peer *peer)
 	peer_has(peer, ";tag=branch0\r\n");
 	bye(peer);
 	peer_has(peer, ";tag=branch0\r\n");
-	if (cseq_of(peer) != cseq + 2)
-		snprintf(peer->fail, sizeof(peer->fail), "CSeq of BYE");
+	expect_cseq(peer, cseq + 2, "CSeq of BYE");
 	snprintf(peer->tag, sizeof(peer->tag), "branch1");
 	peer_request(peer, "BYE", NULL, NULL);
 	peer_expect(peer, "SIP/2.0 200 ");
