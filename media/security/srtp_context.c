@@ -243,8 +243,7 @@ static int context_open_rtp(struct srtp_context *ctx, uint8_t *packet,
 
 /* The first packet of a source with a new key. The roll-over counter goes on
  * (RFC 3711 3.3.1), but some peers, libre for one, begin again with 0. */
-static int context_open_rtp_continued(struct srtp_context *ctx,
-				      struct srtp_source *s, uint8_t *packet,
+static int context_open_rtp_continued(struct srtp_context *ctx, uint8_t *packet,
 				      size_t header, size_t bytes,
 				      uint64_t *index)
 {
@@ -261,11 +260,9 @@ static int context_open_rtp_continued(struct srtp_context *ctx,
 	memcpy(packet, copy, bytes);
 	err = context_open_rtp(ctx, packet, header, plain, be16(packet + 2),
 			       true);
-	if (err)
-		return err;
-	*index = be16(packet + 2);
-	s->has_index = false;
-	return 0;
+	if (!err)
+		*index = be16(packet + 2);
+	return err;
 }
 
 int srtp_context_unprotect(struct srtp_context *ctx, uint8_t *packet,
@@ -276,6 +273,7 @@ int srtp_context_unprotect(struct srtp_context *ctx, uint8_t *packet,
 	size_t plain;
 	struct srtp_source *s;
 	uint64_t index;
+	bool anew; /* the first packet of a known source with this key */
 	int err;
 
 	if (*bytes < tag_bytes)
@@ -285,8 +283,9 @@ int srtp_context_unprotect(struct srtp_context *ctx, uint8_t *packet,
 		return -EBADMSG;
 	s = srtp_source_find(&ctx->sources, be32(packet + 8));
 	index = srtp_source_index(s, be16(packet + 2));
-	if (s && s->continued)
-		err = context_open_rtp_continued(ctx, s, packet, header, *bytes,
+	anew = s && s->continued;
+	if (anew)
+		err = context_open_rtp_continued(ctx, packet, header, *bytes,
 						 &index);
 	else
 		err = context_open_rtp(ctx, packet, header, plain, index,
@@ -301,7 +300,8 @@ int srtp_context_unprotect(struct srtp_context *ctx, uint8_t *packet,
 	if (srtp_window_seen(&s->rtp, index))
 		return -EALREADY;
 	srtp_window_add(&s->rtp, index);
-	if (!s->has_index || index > s->index)
+	/* what came under the key before says nothing of the packets that follow */
+	if (!s->has_index || anew || index > s->index)
 		s->index = index;
 	s->has_index = true;
 	return 0;

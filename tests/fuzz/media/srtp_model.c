@@ -108,13 +108,14 @@ static int model_open_rtp(struct model_key *k, const struct packet *p)
 		s && s->has_highest ? index_near(s->highest, seq) : seq;
 
 	/* a peer may begin again with 0 at its new key */
-	if (index != p->index && s && s->continued && p->index == seq) {
-		s->has_highest = false;
+	if (index != p->index && s && s->continued && p->index == seq)
 		index = seq;
-	}
 	if (index != p->index)
 		return -EACCES;
 	s = source_touch(k, be32(p->data + 8));
+	/* the first packet at a key says from where the indexes go on */
+	if (s->continued)
+		s->has_highest = false;
 	s->continued = false;
 	if (!window_take(&s->rtp, index))
 		return -EALREADY;

@@ -408,6 +408,29 @@ static void test_new_key_at_the_wrap(void **state)
 	}
 }
 
+/*
+ * A peer begins again with another sequence number at its new key, and its first
+ * packets come in another order: the second one is found by the first one, not by
+ * the number under the previous key, from which it is more than half a cycle away.
+ */
+static void test_new_key_and_another_number(void **state)
+{
+	struct pair a = pair_make(state, MEDIA_SRTP_AES_CM_128_HMAC_SHA1_80, 1);
+	struct pair b = pair_make(state, MEDIA_SRTP_AES_CM_128_HMAC_SHA1_80, 2);
+	uint8_t packet[ROOM], late[ROOM];
+	size_t bytes, late_bytes;
+
+	bytes = sent(&a, packet, 0x8003);
+	assert_int_equal(received(&a, packet, bytes), 0);
+	srtp_context_continue(b.rx, a.rx);
+	late_bytes = sent(&b, late, 1);
+	bytes = sent(&b, packet, 8);
+	assert_int_equal(received(&b, packet, bytes), 0);
+	assert_int_equal(received(&b, late, late_bytes), 0);
+	pair_free(&a);
+	pair_free(&b);
+}
+
 /* RFC 3711 3.4: the SRTCP index continues under a new key. */
 static void test_rtcp_index_continues(void **state)
 {
@@ -571,6 +594,7 @@ int main(void)
 		TEST(test_many_sources),
 		TEST(test_continue_after_new_key),
 		TEST(test_new_key_at_the_wrap),
+		TEST(test_new_key_and_another_number),
 		TEST(test_rtcp_index_continues),
 		TEST(test_forged_replay),
 		TEST(test_source_that_returns),
