@@ -54,7 +54,7 @@ static bool is_value(const char *value)
  * of the method, version, names and values with 0. So valid headers follow each
  * other in memory without a gap: name, colon, blanks, value, CR LF, and at the
  * end another CR LF. Folded names are stored elsewhere. What cannot be seen:
- * - NUL LF in place of CR LF;
+ * - NUL LF in place of CR LF; behind the request line also LF NUL;
  * - of the last CR LF CR LF four octets of NUL, colon, CR and LF, like CR LF colon LF;
  * - a line before the request line that begins with NUL.
  * A proxy forwards none of them: it has to refuse a NUL in a header or make a blank

@@ -135,9 +135,10 @@ static void protect_rtp(const struct world *w, struct packet *p)
 	size_t header = model_rtp_header(p->plain, p->plain_bytes);
 	uint8_t tag[SRTP_HMAC_BYTES];
 
-	/* what is no RTP packet gets a correct tag all the same */
+	/* what is no RTP packet gets a correct tag all the same, and stays none: its
+	 * header is not encrypted */
 	if (header == 0)
-		header = 12;
+		header = p->plain_bytes;
 	if (suite->aead) {
 		struct srtp_seal seal =
 			srtp_seal_rtp(p->data, header, p->plain_bytes,

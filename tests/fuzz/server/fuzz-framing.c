@@ -186,12 +186,25 @@ static void skip_empty(struct text *rest)
 	}
 }
 
+/* The library overwrites the end of the request line: LF NUL is the same as CR LF. */
+static bool request_line_ends_unseen(struct text rest)
+{
+	const char *lf = memchr(rest.at, '\n', rest.len);
+
+	return lf && lf > rest.at && lf[-1] != '\r' &&
+	       lf + 1 < rest.at + rest.len && lf[1] == '\0';
+}
+
 static void expect(struct expected *e, struct text rest)
 {
 	struct text line;
 
 	memset(e, 0, sizeof(*e));
 	skip_empty(&rest);
+	if (request_line_ends_unseen(rest)) {
+		e->fault = FAULT_UNSEEN;
+		return;
+	}
 	if (!line_next(&rest, &line, false) || !request_line(line, e)) {
 		e->fault = FAULT_LINES;
 		return;
