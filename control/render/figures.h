@@ -94,8 +94,9 @@ json_t *figures_json(const struct figures *f);
 #define FIGURES_NOTE_BYTES 120
 
 /**
- * Say that the figures are not those of all calls (`calls_omitted`, `figures_omitted`).
- * @return a sentence; "" if they are
+ * A sentence for the reader of a report whose figures are not those of all calls of the
+ * run. Its members `calls_omitted` and `figures_omitted` say how many are missing.
+ * @return the sentence; "": the figures are of all calls
  */
 const char *figures_note(char text[static FIGURES_NOTE_BYTES],
 			 const json_t *report);

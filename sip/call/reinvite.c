@@ -165,7 +165,8 @@ static void response_handler(int err, const struct sip_msg *msg, void *arg)
 
 	if (!err && msg->scode < 200) {
 		/* a provisional response stops timers A and B (RFC 3261
-		 * 17.1.1.2), so nothing else ends this transaction */
+		 * 17.1.1.2): without a timer of ours we would wait for the
+		 * final response for ever */
 		if (!mono_timer_running(&call->reinvite.tmr))
 			mono_timer_start(&call->reinvite.tmr,
 					 REINVITE_TIMEOUT_S * UINT64_C(1000),

@@ -8,8 +8,9 @@
 #include "sip/message/digest_hash.h"
 #include "sip/message/message.h"
 
-/* How many challenges of one realm a request is repeated for: the first one, and
- * after it only those with stale=true. */
+/* How often a request is sent again because one realm challenges it: after the first
+ * challenge, and again if a further one says that only the nonce is too old
+ * (stale=true). */
 #define DIGEST_TRIES_MAX  3
 #define DIGEST_REALMS_MAX 4 /* bytes of a request's `challenges` */
 

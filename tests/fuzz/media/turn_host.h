@@ -17,7 +17,7 @@ void host_begin(void);
 void host_open(bool refused);
 /** Close the connection, and check that nothing is left of it. */
 void host_close(void);
-/** @return why the connection was lost; NULL: it was not */
+/** @return why the connection was lost; NULL: it is still there */
 const char *host_reason(void);
 
 /** We send a datagram to the server.

@@ -21,8 +21,9 @@ struct http_input_handlers {
 struct MHD_Daemon *http_input_start(const struct http_input_handlers *h);
 
 /**
- * Send a request from 127.0.0.1, and end the connection.
- * @param first  so many octets arrive first, alone
+ * Let the library receive and answer a request of a client at 127.0.0.1, then close the
+ * connection.
+ * @param first  the request comes in two pieces, of which the first has so many octets
  */
 void http_input_send(struct MHD_Daemon *d, const char *data, size_t bytes,
 		     size_t first);

@@ -409,9 +409,10 @@ static void test_new_key_at_the_wrap(void **state)
 }
 
 /*
- * A peer begins again with another sequence number at its new key, and its first
- * packets come in another order: the second one is found by the first one, not by
- * the number under the previous key, from which it is more than half a cycle away.
+ * With its new key a peer begins at another sequence number, and its first two packets
+ * arrive in the wrong order. The roll-over counter of the second one is estimated from
+ * the first one with that key: the last one with the previous key is more than 32768
+ * numbers away, which would give another counter.
  */
 static void test_new_key_and_another_number(void **state)
 {
