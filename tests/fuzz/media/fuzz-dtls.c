@@ -6,6 +6,7 @@
  */
 #include "base/big_endian.h"
 #include "media/security/dtls_reassembly.h"
+#include "tests/fuzz/check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +17,6 @@ struct seen {
 	unsigned records;
 	unsigned messages;
 };
-
-static void check(bool so)
-{
-	if (!so)
-		abort();
-}
 
 static void record_h(const uint8_t *record, size_t bytes, void *arg)
 {

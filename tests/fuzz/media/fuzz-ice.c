@@ -5,6 +5,7 @@
  */
 #include "media/nat/ice.h"
 #include "media/nat/stun_message.h"
+#include "tests/fuzz/media/input.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,19 +13,6 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char peer_pwd[] = "the password of the peer";
-
-struct input {
-	const uint8_t *data;
-	size_t left;
-};
-
-static uint8_t take(struct input *in)
-{
-	if (in->left == 0)
-		return 0;
-	in->left--;
-	return *in->data++;
-}
 
 /* The last request that was sent: a response has its transaction ID. */
 struct sent {

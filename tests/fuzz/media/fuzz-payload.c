@@ -15,6 +15,7 @@
 #include "media/audio/dtmf_receive.h"
 #include "media/audio/dtmf_tones.h"
 #include "media/audio/noise_synth.h"
+#include "tests/fuzz/check.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -66,12 +67,6 @@ struct run {
 	/* what the direction has to have counted */
 	uint64_t decoded, refused, noise;
 };
-
-static void check(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 /* ---- digits ---- */
 

@@ -10,6 +10,7 @@
 #include "media/audio/prompt_load.h"
 #include "media/audio/resample.h"
 #include "media/prompt_wav.h"
+#include "tests/fuzz/check.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,12 +37,6 @@ struct files {
 	int prompt, converted;
 	char path[32]; /* of the prompt */
 };
-
-static void check(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static bool is_error_of_load(int err)
 {

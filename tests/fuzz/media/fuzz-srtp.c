@@ -15,6 +15,8 @@
 #include "media/security/srtp_libsrtp2.h"
 #include "media/security/srtp_transform.h"
 #include "srtp_model.h"
+#include "tests/fuzz/check.h"
+#include "tests/fuzz/media/input.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -44,11 +46,6 @@ enum action {
 	ACTION_COUNT,
 };
 
-struct input {
-	const uint8_t *data;
-	size_t left;
-};
-
 struct receiver {
 	struct rx_session rx;
 	struct session_keys keys[SOCKET_COUNT];
@@ -69,20 +66,6 @@ struct world {
 };
 
 static struct rx_stash stash;
-
-static void check(bool so)
-{
-	if (!so)
-		abort();
-}
-
-static uint8_t take(struct input *in)
-{
-	if (in->left == 0)
-		return 0;
-	in->left--;
-	return *in->data++;
-}
 
 /* ---- sender ---- */
 
@@ -380,8 +363,9 @@ static struct packet *packet_begin(struct world *w, bool rtcp, uint8_t *ssrc)
 	return p;
 }
 
-/* Arguments: SSRC and key, step of the index, first octet, length of an extension in
- * words, half of the bytes of the payload. */
+/* Make an RTP packet. Five octets of the input follow: which SSRC and key; how far its
+ * index is from that of the packet before; the first octet of its header; how many words
+ * its header extension has; half of the number of bytes of its payload. */
 static void make_rtp(struct world *w, uint8_t action)
 {
 	uint8_t ssrc;
@@ -408,8 +392,9 @@ static void make_rtp(struct world *w, uint8_t action)
 		deliver_packet(w, p, action & RTCP_PORT);
 }
 
-/* Arguments: SSRC and key, step of the index, flags (1: the E bit is not set, 2: the
- * highest index, 4: another version), a quarter of the bytes behind the header. */
+/* Make an RTCP packet. Four octets of the input follow: which SSRC and key; how far its
+ * index is from that of the packet before; flags (1: it is not encrypted, 2: it has the
+ * highest index there is, 4: its version is not 2); how many words follow the header. */
 static void make_rtcp(struct world *w, uint8_t action)
 {
 	uint8_t ssrc, flags;
@@ -435,7 +420,8 @@ static void make_rtcp(struct world *w, uint8_t action)
 		deliver_packet(w, p, action & RTCP_PORT);
 }
 
-/* Arguments: the first one, how many. */
+/* Deliver packets in the order in which they were made. Octets that follow: the number of
+ * the first packet; how many, unless it is one. */
 static void deliver_run(struct world *w, uint8_t action)
 {
 	size_t first = take(&w->in);
@@ -446,7 +432,8 @@ static void deliver_run(struct world *w, uint8_t action)
 			       action & RTCP_PORT);
 }
 
-/* Change a packet on its way. Arguments: the packet, how (modulo 7), by how much. */
+/* Change a packet on its way. Octets that follow: the number of the packet; what is changed
+ * (0 to 6, see below); where, or by how many bytes. */
 static void deliver_changed(struct world *w, uint8_t action)
 {
 	static uint8_t data[4096];
@@ -482,7 +469,8 @@ static void deliver_changed(struct world *w, uint8_t action)
 	deliver(w, data + from, bytes - from, rtcp, action & RTCP_PORT);
 }
 
-/* Arguments: kind (odd: RTCP), number of octets, those. */
+/* Deliver bytes of the input as they are. Octets that follow: odd for RTCP, even for RTP;
+ * how many bytes; these bytes. */
 static void deliver_raw(struct world *w, uint8_t action)
 {
 	bool rtcp = take(&w->in) & 1;

@@ -13,6 +13,8 @@
 #include "media/nat/turn.h"
 #include "media/nat/turn_frame.h"
 #include "media/socket.h"
+#include "tests/fuzz/check.h"
+#include "tests/fuzz/media/input.h"
 #include "turn_host.h"
 #include "turn_requests.h"
 
@@ -51,11 +53,6 @@ enum action {
 	ACTION_COUNT,
 };
 
-struct input {
-	const uint8_t *data;
-	size_t left;
-};
-
 /* A channel that the client asked for. */
 struct channel {
 	struct media_addr peer;
@@ -80,20 +77,6 @@ struct world {
 	size_t peer_count;
 	struct media_addr peers[TURN_PEERS_MAX];
 };
-
-static void check(bool so)
-{
-	if (!so)
-		abort();
-}
-
-static uint8_t take(struct input *in)
-{
-	if (in->left == 0)
-		return 0;
-	in->left--;
-	return *in->data++;
-}
 
 static struct media_addr addr_of(uint8_t n)
 {
@@ -458,7 +441,8 @@ static void answer(struct world *w)
 	server_send(w, data, bytes);
 }
 
-/* Arguments: request, class (1: error), number of octets, those: the attributes. */
+/* Answer a request with attributes that stand in the input. Octets that follow: the request;
+ * 1 for an error response; how many bytes the attributes have; these bytes. */
 static void answer_raw(struct world *w)
 {
 	const struct request *r = request_take(w);
@@ -481,7 +465,8 @@ static void answer_raw(struct world *w)
 	w->in.left -= bytes;
 }
 
-/* Arguments: number of octets, those. */
+/* The server sends bytes of the input as they are. Octets that follow: how many; these
+ * bytes. */
 static void send_raw(struct world *w)
 {
 	size_t bytes = take(&w->in);
@@ -516,7 +501,8 @@ static void send_data(struct world *w)
 		server_send(w, data, bytes);
 }
 
-/* Argument: number of octets; from 128 on in larger steps. */
+/* Read one octet that stands for a size: up to 127 it is the size itself, larger values
+ * stand for larger sizes. */
 static size_t size_take(struct world *w)
 {
 	size_t bytes = take(&w->in);

@@ -2,6 +2,7 @@
 
 #include "base/big_endian.h"
 #include "media/nat/turn_stream.h"
+#include "tests/fuzz/check.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -64,12 +65,6 @@ static struct {
 	uint8_t framed[WAY_BYTES + RELAY_STREAM_IN_BYTES];
 	uint8_t out[RELAY_STREAM_OUT_BYTES];
 } host;
-
-static void check(bool so)
-{
-	if (!so)
-		abort();
-}
 
 static size_t padded(size_t bytes)
 {

@@ -5,17 +5,12 @@
 #include "media/nat/turn.h"
 #include "media/nat/turn_frame.h"
 #include "media/socket.h"
+#include "tests/fuzz/check.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define LIFETIME_MAX_S 86400
-
-static void check(bool so)
-{
-	if (!so)
-		abort();
-}
 
 struct request *requests_find(struct requests *all, const uint8_t *id)
 {

@@ -1,7 +1,7 @@
 /*
  * A request from its head to its admission: Host, X-Forwarded-..., cookies,
- * Authorization, path and query; lists are answered, too. The first octet of the
- * input is a sum of credentials that are added behind the request line.
+ * Authorization, path and query; lists are answered, too. The bits of the first octet
+ * of the input (enum credential) say which valid credentials are added to its headers.
  */
 #include "base/log.h"
 #include "base/str.h"
@@ -15,6 +15,7 @@
 #include "control/server/store/store.h"
 #include "control/server/store/store_key.h"
 #include "http_input.h"
+#include "tests/fuzz/check.h"
 #include "tests/unit/temp.h"
 
 #include <arpa/inet.h>
@@ -46,15 +47,10 @@ struct server {
 	unsigned credentials;                             /* of the input */
 };
 
-static void check(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
 /* ---- what must hold ---- */
 
-/* The answer to any Host: our name, or a local one. */
+/* Whatever a client writes into Host: links in the answer lead to a name of the
+ * configuration or to a loopback address. */
 static void check_url(const char *url)
 {
 	const char *host = strstr(url, "://");

@@ -4,6 +4,7 @@
  */
 #include "control/server/request/body.h"
 #include "control/server/request/path.h"
+#include "tests/fuzz/check.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,12 +12,6 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void check_object(const struct body *body)
 {

@@ -3,6 +3,7 @@
  * stranger: a line each.
  */
 #include "control/server/http/client.h"
+#include "tests/fuzz/check.h"
 
 #include <arpa/inet.h>
 #include <stdint.h>
@@ -17,12 +18,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define OURS     "http://192.0.2.9:8080"
 #define PARTS    3
 #define LIST_MAX 256
-
-static void check(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static bool is_address(const char *text)
 {

@@ -3,6 +3,7 @@
  * record's tag, or is `*`; a good list with the tag allows it.
  */
 #include "control/server/api/etag.h"
+#include "tests/fuzz/check.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -10,12 +11,6 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 /* @return text without what precedes its next tag; NULL: it is no list of tags */
 static const char *tag_next(const char *text, size_t *ret_len)

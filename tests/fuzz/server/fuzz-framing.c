@@ -7,6 +7,7 @@
  */
 #include "control/server/http/framing.h"
 #include "http_input.h"
+#include "tests/fuzz/check.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -47,12 +48,6 @@ struct told {
 	bool chunked;
 	size_t headers;
 };
-
-static void check(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 /* ---- the grammar ---- */
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sip/sdp/sdp.h"
+#include "tests/fuzz/check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -35,12 +36,6 @@ static void local_fill(struct media_local *local)
 		local->crypto[i] = (struct media_crypto){
 			i + 1, (enum media_srtp_suite)i, {(uint8_t)i}};
 	local->crypto_count = MEDIA_SRTP_SUITE_COUNT;
-}
-
-static void check(bool holds)
-{
-	if (!holds)
-		abort();
 }
 
 static void answer(const struct sdp *offer, const struct media_local *local)
